@@ -1,0 +1,44 @@
+"""The one way in which this library compiles a kernel."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import event
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def jit(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile ``function`` with Numba, once per installation: the result is cached on disk.
+
+    Division by zero gives an infinity as in NumPy. Kernels work on float64 and int64 arrays in C
+    order; what users pass is converted before, so that no kernel is compiled a second time.
+    """
+    compiled = numba.njit(cache=True, error_model="numpy")(function)
+    return cast(Callable[P, T], compiled)
+
+
+class _CompileNotice(event.Listener):  # type: ignore[misc]
+    """Says once per process that kernels are being compiled; a cache hit stays silent."""
+
+    def on_start(self, event: event.Event) -> None:
+        function = getattr(event.data["dispatcher"], "py_func", None)
+        if getattr(function, "__module__", "").startswith("unipac"):
+            _unregister()
+            print("unipac: compiling its kernels, once per installation ...", file=sys.stderr)
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+_notice = _CompileNotice()
+event.register("numba:compile", _notice)
+
+
+def _unregister() -> None:
+    event.unregister("numba:compile", _notice)

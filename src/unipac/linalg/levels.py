@@ -1,0 +1,208 @@
+"""A stack of ridge regressions, one per level, and the rules by which rounds enter it.
+
+Level l (1, 2, ...) holds the rounds whose width in that level exceeded 2^-l when they came: it stays finite,
+because each of them taught it something. Three rules say who learns from a round that belongs to level l:
+
+    DISJOINT  level l alone                      C^l of Algorithm 1 (He, Zhou, Gu 2021)
+    NESTED    every level j ≥ l                  D^l = C^1 ∪ ... ∪ C^l
+    SINGLE    there is one level, of all data    OFUL
+
+S, the number of levels in use, is the largest index of a non-empty level (1 at the start), not the number of
+non-empty ones. Level l is entry l − 1 of each array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+from unipac.linalg import ridge
+
+Array = NDArray[np.float64]
+
+SINGLE, DISJOINT, NESTED = 0, 1, 2
+
+TIE = 1e-9
+"""Unit vectors hit the width 2^-l exactly; rounding must not decide on which side they fall."""
+
+NEGLIGIBLE = 1e-12
+"""Actions shorter than this times the norm bound are not stored: they would open a level each."""
+
+MOST_LEVELS = 500
+"""4^-500 is near the smallest float64; with 2^62 rounds and norms from 1e-12 on, 80 levels are never reached."""
+
+_THRESHOLDS = np.array([math.ldexp(1.0 + TIE, -2 * level) for level in range(MOST_LEVELS + 1)])
+
+REFRESH_EVERY = 64
+"""So many rotations may pass before M is derived from R again."""
+
+
+class Levels(NamedTuple):
+    """The state of a stack with room for C levels; kernels write into these arrays in place."""
+
+    rows: Array
+    """(C, d, d + 2): the factors of each level, laid out as in ``ridge``."""
+    logdet: Array
+    """(C,): log det(Σ_l/λ)."""
+    beta: Array
+    """(C,): the radius of each level; written by the agent whose radius it is."""
+    size: NDArray[np.int64]
+    """(C,): |C^l|, the rounds that belong to level l."""
+    rotations: NDArray[np.int64]
+    """(C,): rotations since M was last derived from R."""
+
+
+def empty(capacity: int, dim: int, regularization: float) -> Levels:
+    """A stack without data."""
+    levels = Levels(
+        rows=np.zeros((capacity, dim, dim + 2)),
+        logdet=np.zeros(capacity),
+        beta=np.zeros(capacity),
+        size=np.zeros(capacity, dtype=np.int64),
+        rotations=np.zeros(capacity, dtype=np.int64),
+    )
+    ridge.reset(levels.rows[0], regularization)
+    return levels
+
+
+def grown(levels: Levels, capacity: int) -> Levels:
+    """The same stack with room for ``capacity`` levels."""
+    return Levels(*(_grown(array, capacity) for array in levels))
+
+
+def _grown(array: NDArray[np.generic], capacity: int) -> NDArray[np.generic]:
+    larger = np.zeros((capacity, *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@jit
+def top(levels: Levels) -> int:
+    """S: the largest index of a non-empty level, at least 1."""
+    for level in range(levels.size.size, 1, -1):
+        if levels.size[level - 1] > 0:
+            return level
+    return 1
+
+
+@jit
+def threshold(level: int) -> float:
+    """4^-l, and a hair: a squared width up to here passes the test of level l (Alg. 1 line 10)."""
+    return _THRESHOLDS[level]
+
+
+@jit
+def level_of(width2: Array, S: int) -> int:
+    """The first level whose test x fails, S + 1 if it passes all (Alg. 1 lines 9-12)."""
+    level = 1
+    while level <= S and width2[level - 1] <= threshold(level):
+        level += 1
+    return level
+
+
+@jit
+def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
+    """Mean and squared width of x in each level."""
+    for i in range(S):
+        means[i], width2[i] = ridge.evaluate(levels.rows[i], x)
+
+
+@jit
+def share(width2: float, level: int, times: int) -> int:
+    """How many of ``times`` equal rounds belong to a level in which their width² is ``width2``.
+
+    After j of them 1/width² has grown by j, so the test fails while 1/width² + j < 1/threshold.
+    """
+    if width2 <= threshold(level):
+        return 0
+    rounds = math.ceil(1.0 / threshold(level) - 1.0 / width2)
+    if rounds >= times:
+        return times
+    return max(1, int(rounds))
+
+
+@jit
+def add(
+    levels: Levels,
+    rule: int,
+    x: Array,
+    y: float,
+    times: int,
+    width2: Array,
+    regularization: float,
+    below: Array,
+) -> int:
+    """Add ``times`` equal rounds (x, y), level by level as if one after the other; returns the lowest
+    level that changed.
+
+    ``width2`` holds the squared widths of x in the levels in use and is kept up to date. There must be
+    room for the levels that open.
+    """
+    S = top(levels)
+    if rule == SINGLE:
+        levels.size[0] += times
+        _learn(levels, 1, x, y, times, width2, regularization, below)
+        return 1
+    lowest = 0
+    level = 1
+    while times > 0:
+        opens = level > S
+        if opens:
+            _open(levels, level, rule, x, width2, regularization)
+            S = level
+        rounds = share(width2[level - 1], level, times)
+        if opens:
+            rounds = max(1, rounds)  # the first member of a level is not tested
+        if rounds > 0:
+            last = S if rule == NESTED else level
+            for j in range(level, last + 1):
+                _learn(levels, j, x, y, rounds, width2, regularization, below)
+            levels.size[level - 1] += rounds
+            times -= rounds
+            if lowest == 0:
+                lowest = level
+        level += 1
+    return lowest
+
+
+@jit
+def _open(
+    levels: Levels, level: int, rule: int, x: Array, width2: Array, regularization: float
+) -> None:
+    """Prepare level S + 1: empty, or, if levels are nested, equal to level S, which holds all data."""
+    new = level - 1
+    if rule == NESTED:
+        levels.rows[new] = levels.rows[new - 1]
+        levels.logdet[new] = levels.logdet[new - 1]
+        levels.rotations[new] = levels.rotations[new - 1]
+        width2[new] = width2[new - 1]
+    else:
+        ridge.reset(levels.rows[new], regularization)
+        width2[new] = np.dot(x, x) / regularization
+
+
+@jit
+def _learn(
+    levels: Levels,
+    level: int,
+    x: Array,
+    y: float,
+    times: int,
+    width2: Array,
+    regularization: float,
+    below: Array,
+) -> None:
+    i = level - 1
+    gain = times * width2[i]
+    ridge.add(levels.rows[i], x, y, float(times), below)
+    levels.logdet[i] += math.log1p(gain)
+    width2[i] /= 1.0 + gain
+    levels.rotations[i] += 1
+    if times > 1 or levels.rotations[i] >= REFRESH_EVERY:
+        ridge.refresh(levels.rows[i])
+        levels.logdet[i] = ridge.log_determinant(levels.rows[i], regularization)
+        levels.rotations[i] = 0

@@ -1,0 +1,228 @@
+"""The most promising action: argmax over actions of the least upper bound over levels (Alg. 1 line 8).
+
+    ucb(x) = min_l [ mean_l(x) + β_l width_l(x) ]        lcb(x) = max_l [ mean_l(x) − β_l width_l(x) ]
+
+An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds every
+action at once; then the action with the largest bound is evaluated, level by level, until a value
+tops all bounds that are left. The bounds of a large problem come from BLAS and are raised by more than
+their rounding error. Hence the winner is always the first maximiser of the ucb that ``ridge.evaluate`` gives,
+whichever way the bounds were computed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+from unipac.linalg import ridge
+from unipac.linalg.levels import Levels
+
+Array = NDArray[np.float64]
+
+BLAS_FROM = 100_000
+"""From this n d² on, a BLAS product beats a loop over actions."""
+
+LANES = 16
+"""Loops over actions run over a multiple of this length: no scalar remainder after the vector part."""
+
+TRIALS = 16
+"""So many evaluations one by one cost about as much as a BLAS product for another level."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+class Workspace(NamedTuple):
+    """Scratch memory of the search for n actions, N of them with padding; reused between rounds."""
+
+    bound: Array
+    """(n,): upper bounds on ucb."""
+    exact: NDArray[np.bool_]
+    """(n,): where the bound is ucb itself, or below that of another action."""
+    mean: Array
+    """(N,): of all actions in one level."""
+    width2: Array
+    """(N,): likewise."""
+    u: Array
+    """(1, N): a row of M times all actions; with BLAS (n, d), the whole product."""
+    columns: Array
+    """(d, N): the actions, transposed; with BLAS (n, d) those still in the race."""
+    factor: Array
+    """(d, d): with BLAS, the transpose of M."""
+    trial: Array
+    """(2, C): means and squared widths of the action under evaluation, by level."""
+
+
+@jit
+def workspace(n: int, d: int, capacity: int) -> Workspace:
+    """Scratch memory for n actions in d dimensions and a stack with room for ``capacity`` levels."""
+    blas = n * d * d >= BLAS_FROM
+    N = n if blas else (n + LANES - 1) // LANES * LANES
+    return Workspace(
+        np.empty(n),
+        np.empty(n, dtype=np.bool_),
+        np.empty(N),
+        np.empty(N),
+        np.empty((N, d) if blas else (1, N)),
+        np.zeros((N, d) if blas else (d, N)),
+        np.zeros((d, d) if blas else (0, 0)),
+        np.empty((2, capacity)),
+    )
+
+
+@jit
+def select(
+    levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array
+) -> int:
+    """The index of the first action with the largest ucb; its means and squared widths by level."""
+    n, d = X.shape
+    blas = n * d * d >= BLAS_FROM
+    if blas:
+        _bound_by_product(levels, S, X, work)
+    else:
+        _bound_by_columns(levels, S, X, work)
+    for k in range(n):
+        work.exact[k] = False
+    best = -math.inf
+    trials = 0
+    next_level = S - 1
+    while True:
+        k = first_largest(work.bound)
+        if work.exact[k]:
+            return k
+        value = _evaluate(levels, S, X[k], best, work.trial)
+        work.bound[k] = value
+        work.exact[k] = True
+        if value >= best:
+            best = value
+            for i in range(S):
+                means[i] = work.trial[0, i]
+                width2[i] = work.trial[1, i]
+        trials += 1
+        if blas and next_level > 0 and trials % TRIALS == 0:
+            _tighten_by_product(levels, next_level, X, best, work)
+            next_level -= 1
+
+
+@jit
+def first_largest(values: Array) -> int:
+    """The smallest index of a maximum."""
+    k = 0
+    for i in range(1, values.size):
+        if values[i] > values[k]:
+            k = i
+    return k
+
+
+@jit
+def _evaluate(levels: Levels, S: int, x: Array, best: float, trial: Array) -> float:
+    """min_l ucb_l(x), or some value below ``best`` as soon as one level shows that it is."""
+    least = math.inf
+    for i in range(S - 1, -1, -1):
+        mean, q = ridge.evaluate(levels.rows[i], x)
+        trial[0, i] = mean
+        trial[1, i] = q
+        least = min(least, mean + levels.beta[i] * math.sqrt(q))
+        if least < best:
+            break
+    return least
+
+
+@jit
+def _bound_by_columns(levels: Levels, S: int, X: Array, work: Workspace) -> None:
+    """The bounds of the outermost level, actions side by side; bit for bit those of ``evaluate``."""
+    n, d = X.shape
+    rows = levels.rows[S - 1]
+    XT, u, mean, width2 = work.columns, work.u[0], work.mean, work.width2
+    N = mean.size
+    for k in range(n):
+        for j in range(d):
+            XT[j, k] = X[k, j]
+    for k in range(N):
+        mean[k] = 0.0
+        width2[k] = 0.0
+    for i in range(d):
+        m0 = rows[i, 0]
+        for k in range(N):
+            u[k] = m0 * XT[0, k]
+        j = 1
+        while j + 3 <= i:  # four terms a pass, added in the same order as one by one
+            m0, m1, m2, m3 = rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3]
+            for k in range(N):
+                u[k] = (
+                    ((u[k] + m0 * XT[j, k]) + m1 * XT[j + 1, k]) + m2 * XT[j + 2, k]
+                ) + m3 * XT[j + 3, k]
+            j += 4
+        while j <= i:
+            m0 = rows[i, j]
+            for k in range(N):
+                u[k] += m0 * XT[j, k]
+            j += 1
+        z_i = rows[i, d + 1]
+        for k in range(N):
+            width2[k] += u[k] * u[k]
+            mean[k] += u[k] * z_i
+    beta = levels.beta[S - 1]
+    for k in range(n):
+        work.bound[k] = mean[k] + beta * math.sqrt(width2[k])
+
+
+@jit
+def _bound_by_product(levels: Levels, S: int, X: Array, work: Workspace) -> None:
+    """The bounds of the outermost level, from one BLAS product."""
+    _upper_bounds(levels, S, X, work)
+    for k in range(X.shape[0]):
+        work.bound[k] = work.mean[k]
+
+
+@jit
+def _tighten_by_product(
+    levels: Levels, level: int, X: Array, best: float, work: Workspace
+) -> None:
+    """Lower the bounds of the actions still in the race by those of another level."""
+    n, d = X.shape
+    left = 0
+    for k in range(n):
+        if not work.exact[k] and work.bound[k] >= best:
+            for j in range(d):
+                work.columns[left, j] = X[k, j]
+            left += 1
+    if left == 0:
+        return
+    _upper_bounds(levels, level, work.columns[:left], work)
+    left = 0
+    for k in range(n):
+        if not work.exact[k] and work.bound[k] >= best:
+            work.bound[k] = min(work.bound[k], work.mean[left])
+            left += 1
+
+
+@jit
+def _upper_bounds(levels: Levels, level: int, X: Array, work: Workspace) -> None:
+    """Bounds on ucb_l of the rows of X, raised by more than the rounding error, in ``work.mean``."""
+    n, d = X.shape
+    rows = levels.rows[level - 1]
+    beta = levels.beta[level - 1]
+    z2 = 0.0
+    m2 = 0.0
+    for i in range(d):
+        z2 += rows[i, d + 1] ** 2
+        for j in range(i + 1):
+            work.factor[j, i] = rows[i, j]
+            m2 += rows[i, j] ** 2
+    U = work.u[:n]
+    np.dot(X, work.factor, U)
+    # Each entry of U is wrong by at most d ε ‖row of M‖ ‖x‖, here and in ``evaluate``.
+    slack = 4.0 * d * EPSILON * math.sqrt(m2) * (abs(beta) + math.sqrt(z2))
+    for k in range(n):
+        mean = 0.0
+        width2 = 0.0
+        norm2 = 0.0
+        for i in range(d):
+            width2 += U[k, i] * U[k, i]
+            mean += U[k, i] * rows[i, d + 1]
+            norm2 += X[k, i] * X[k, i]
+        work.mean[k] = mean + beta * math.sqrt(width2) + slack * math.sqrt(norm2)

@@ -1,0 +1,128 @@
+"""One ridge regression, kept as a triangular factor that learns by rotations.
+
+For rounds (x_i, y_i) and regularization λ let Σ = λI + Σ x_i x_iᵀ and b = Σ y_i x_i. The state holds
+
+    R   upper triangular, RᵀR = Σ        the truth
+    z   with Rᵀz = b                     the truth
+    M   lower triangular, M = R⁻ᵀ        derived from R, carried along, refreshed now and then
+
+so that for any x, with u = Mx,
+
+    width²  ‖x‖²_{Σ⁻¹} = u·u             mean  ⟨Σ⁻¹b, x⟩ = u·z
+
+Neither subtracts, so both stay accurate for directions that were seen a million times, where
+xᵀΣ⁻¹x with an explicit inverse loses all digits of 1/λ. A round (x, y) is one more row (xᵀ, y) below (R, z); d
+Givens rotations push it in, and the same rotations turn (M over a zero row) into the new M:
+
+    G [R  z] = [R' z']      G [M] = [M']
+      [xᵀ y]   [0   ·]        [0]   [· ]
+
+m equal rounds are the single row √m (xᵀ, y). Row i of M ends where row i of R begins, hence the packed layout:
+one array ``rows`` of shape (d, d + 2), whose row i is
+
+    M_i0 ... M_ii | R_ii ... R_i,d-1 | z_i
+
+and one rotation is one pass over two rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+
+Array = NDArray[np.float64]
+
+
+@jit
+def reset(rows: Array, regularization: float) -> None:
+    """No data yet: R = √λ I, M = I/√λ, z = 0."""
+    rows[:] = 0.0
+    for i in range(rows.shape[0]):
+        rows[i, i] = 1.0 / math.sqrt(regularization)
+        rows[i, i + 1] = math.sqrt(regularization)
+
+
+@jit
+def evaluate(rows: Array, x: Array) -> tuple[float, float]:
+    """The mean ⟨Σ⁻¹b, x⟩ and the squared width ‖x‖²_{Σ⁻¹}."""
+    d = x.size
+    mean = 0.0
+    width2 = 0.0
+    for i in range(d):
+        u = 0.0
+        for j in range(i + 1):
+            u += rows[i, j] * x[j]
+        width2 += u * u
+        mean += u * rows[i, d + 1]
+    return mean, width2
+
+
+@jit
+def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
+    """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2."""
+    d = x.size
+    root = math.sqrt(times)
+    below[0] = 0.0
+    for j in range(d):
+        below[j + 1] = root * x[j]
+    below[d + 1] = root * y
+    for i in range(d):
+        # The slot of x_i becomes zero, and next serves as the (i+1)-st entry of the row below M.
+        r_ii = rows[i, i + 1]
+        x_i = below[i + 1]
+        if x_i == 0.0:
+            continue
+        length = math.sqrt(r_ii * r_ii + x_i * x_i)
+        cos = r_ii / length
+        sin = x_i / length
+        for j in range(d + 2):
+            upper = rows[i, j]
+            lower = below[j]
+            rows[i, j] = cos * upper + sin * lower
+            below[j] = cos * lower - sin * upper
+        rows[i, i + 1] = length
+        below[i + 1] = 0.0
+
+
+@jit
+def refresh(rows: Array) -> None:
+    """Derive M from R anew.
+
+    Row by row, from M Rᵀ = I: this order leaves a residual on the left, M̂ = (I + E) R⁻ᵀ with ‖E‖ of the
+    order of machine precision times cond(R), so that every M̂x has this *relative* error.
+    """
+    d = rows.shape[0]
+    for i in range(d):
+        rows[i, i] = 1.0 / rows[i, i + 1]
+    for i in range(d):
+        for j in range(i - 1, -1, -1):
+            total = 0.0
+            for k in range(j + 1, i + 1):
+                total += rows[i, k] * rows[j, k + 1]
+            rows[i, j] = -total * rows[j, j]
+
+
+@jit
+def log_determinant(rows: Array, regularization: float) -> float:
+    """log det(Σ/λ) = 2 Σ_i log R_ii − d log λ."""
+    total = 0.0
+    for i in range(rows.shape[0]):
+        total += 2.0 * math.log(rows[i, i + 1]) - math.log(regularization)
+    return total
+
+
+@jit
+def distance(rows: Array, theta: Array) -> float:
+    """‖w − θ‖_Σ = ‖z − Rθ‖ for the estimate w = Σ⁻¹b."""
+    d = theta.size
+    total = 0.0
+    for i in range(d):
+        residual = rows[i, d + 1]
+        for j in range(i, d):
+            residual -= rows[i, j + 1] * theta[j]
+        total += residual * residual
+    return math.sqrt(total)

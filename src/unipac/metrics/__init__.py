@@ -1,0 +1,19 @@
+"""Measures of a run as pure functions of arrays: regret, mistakes, convergence, coverage."""
+
+from unipac.metrics.chance import binomial_upper_tail
+from unipac.metrics.gaps import (
+    certificate_violations,
+    coverage,
+    last_iterate_envelope,
+    mistakes,
+    regret,
+)
+
+__all__ = [
+    "binomial_upper_tail",
+    "certificate_violations",
+    "coverage",
+    "last_iterate_envelope",
+    "mistakes",
+    "regret",
+]

@@ -1,0 +1,147 @@
+"""Radii of the confidence sets ‖w − μ*‖_Σ ≤ β: pure functions of named scalars.
+
+Setting: rewards r = ⟨μ*, x⟩ + η with conditionally R-sub-Gaussian noise η and ‖μ*‖ ≤ S; Σ = λI + Σ xxᵀ
+over the rounds of one set, membership decided before the reward is seen. Each radius holds for all
+rounds at once with probability 1 − δ.
+
+| symbol | argument | meaning |
+|---|---|---|
+| δ | ``delta`` | probability that the set ever misses μ* |
+| R | ``noise`` | sub-Gaussian scale of the noise |
+| S | ``norm`` | bound on ‖μ*‖ |
+| λ | ``regularization`` | ridge parameter |
+| log det(Σ/λ) | ``logdet`` | information gathered by the set |
+
+The formulas themselves are the private functions at the end: the kernels of the agents compile the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+from unipac import _checks as check
+
+
+def theorem(dim: int, level: int, delta: float) -> float:
+    """The radius of level l in Theorem 1 of He, Zhou and Gu (2021): β_l = 6 √(d l log(d l/δ)).
+
+    Proven for λ = 1, R, S, L ≤ 1 and, if d = 1, δ ≤ 0.71 (at d = l = 1 and larger δ it is too
+    small for the proof; see ``theorem_is_proven``).
+
+    >>> theorem(dim=2, level=3, delta=0.05)   # 6 √(6 log 120) = 6 √(6 · 4.787492)
+    32.1574
+    """
+    check.count("dim", dim)
+    check.count("level", level)
+    check.probability("delta", delta)
+    return _theorem(dim, level, delta)
+
+
+def determinant(
+    logdet: float,
+    delta: float,
+    *,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+) -> float:
+    """Theorem 2 of Abbasi-Yadkori et al. (2011), first form: R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S.
+
+    >>> determinant(logdet=3.0, delta=0.05, noise=0.5, regularization=4.0)  # 0.5 √(3 + 5.991465) + 2
+    3.499289
+    """
+    _check_set(logdet, delta, noise, norm, regularization)
+    return _determinant(logdet, delta, noise, norm, regularization)
+
+
+def mixture(
+    logdet: float,
+    delta: float,
+    *,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+) -> float:
+    """The smaller radius √(R² [log det(Σ/λ) + 2 log(1/δ)] + λ S²).
+
+    Why it holds: exp{(‖r − Φμ*‖² − ‖r − Φθ‖²)/(2R²)} is a supermartingale for each fixed θ (Φ holds the
+    actions, r the rewards). Averaged over θ ~ N(0, (R²/λ) I) it equals
+    det(Σ/λ)^(−1/2) exp{(‖r − Φμ*‖² − m)/(2R²)} with m = min_θ ‖r − Φθ‖² + λ‖θ‖². Ville's inequality bounds
+    it by 1/δ for all rounds at once, and ‖r − Φμ*‖² + λ‖μ*‖² = m + ‖w − μ*‖²_Σ. This is the analytic
+    radius of Flynn et al. (2023); it is never above ``determinant``, as √(a² + b²) ≤ a + b.
+
+    >>> mixture(logdet=3.0, delta=0.05, noise=0.5, regularization=4.0)   # √(0.25 · 8.991465 + 4)
+    2.499573
+    """
+    _check_set(logdet, delta, noise, norm, regularization)
+    return _mixture(logdet, delta, noise, norm, regularization)
+
+
+def level_delta(delta: float, level: int) -> float:
+    """The share δ_l = δ/(l(l+1)) of level l; the shares of all levels add up to δ.
+
+    >>> level_delta(0.06, 2)   # 0.06 / (2 · 3)
+    0.01
+    """
+    check.probability("delta", delta)
+    check.count("level", level)
+    return _level_delta(delta, level)
+
+
+def theorem_is_proven(
+    dim: int,
+    delta: float,
+    *,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> bool:
+    """Whether ``theorem`` is at least ``determinant`` at the level-size bound, for every level.
+
+    Then the sets of Theorem 1 hold with probability 1 − δ. The paper asks for λ = 1 and R = S = L = 1
+    (smaller ones only help); its "any δ in (0, 1)" fails at d = l = 1, where β_1 tends to 0 as δ tends to 1:
+    there δ ≤ 0.71 is needed.
+
+    >>> theorem_is_proven(1, 0.71), theorem_is_proven(1, 0.75), theorem_is_proven(2, 0.75)
+    (True, False, True)
+    """
+    return (
+        regularization == 1.0
+        and noise <= 1.0
+        and norm <= 1.0
+        and action_norm <= 1.0
+        and (dim > 1 or delta <= 0.71)
+    )
+
+
+def _check_set(
+    logdet: float, delta: float, noise: float, norm: float, regularization: float
+) -> None:
+    check.nonnegative("logdet", logdet)
+    check.probability("delta", delta)
+    check.nonnegative("noise", noise)
+    check.nonnegative("norm", norm)
+    check.positive("regularization", regularization)
+
+
+def _theorem(dim: int, level: int, delta: float) -> float:
+    return 6.0 * math.sqrt(dim * level * math.log(dim * level / delta))
+
+
+def _determinant(
+    logdet: float, delta: float, noise: float, norm: float, regularization: float
+) -> float:
+    return noise * math.sqrt(logdet + 2.0 * math.log(1.0 / delta)) + math.sqrt(regularization) * norm
+
+
+def _mixture(
+    logdet: float, delta: float, noise: float, norm: float, regularization: float
+) -> float:
+    return math.sqrt(
+        noise**2 * (logdet + 2.0 * math.log(1.0 / delta)) + regularization * norm**2
+    )
+
+
+def _level_delta(delta: float, level: int) -> float:
+    return delta / (level * (level + 1.0))
