@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import SupportsFloat, SupportsIndex
 
 LARGEST_COUNT = 2**62
@@ -54,3 +55,10 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int = LARGES
     if isinstance(value, bool) or not least <= number <= most:
         raise ValueError(f"{name} must be an integer from {least} to {most}, got {value}")
     return number
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """One of some words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Ridge regressions and stacks of them, as compiled kernels on plain arrays; knows nothing of bandits."""

@@ -14,11 +14,12 @@ non-empty ones. Level l is entry l − 1 of each array.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._constants import TIE
 from unipac._jit import jit
 from unipac.linalg import ridge
 
@@ -26,19 +27,13 @@ Array = NDArray[np.float64]
 
 SINGLE, DISJOINT, NESTED = 0, 1, 2
 
-TIE = 1e-9
-"""Unit vectors hit the width 2^-l exactly; rounding must not decide on which side they fall."""
-
-NEGLIGIBLE = 1e-12
-"""Actions shorter than this times the norm bound are not stored: they would open a level each."""
-
 MOST_LEVELS = 500
 """4^-500 is near the smallest float64; with 2^62 rounds and norms from 1e-12 on, 80 levels are never reached."""
 
 _THRESHOLDS = np.array([math.ldexp(1.0 + TIE, -2 * level) for level in range(MOST_LEVELS + 1)])
 
 REFRESH_EVERY = 64
-"""So many rotations may pass before M is derived from R again."""
+"""So many rotations, or d if that is more, may pass before M is derived from R again."""
 
 
 class Levels(NamedTuple):
@@ -71,10 +66,11 @@ def empty(capacity: int, dim: int, regularization: float) -> Levels:
 
 def grown(levels: Levels, capacity: int) -> Levels:
     """The same stack with room for ``capacity`` levels."""
-    return Levels(*(_grown(array, capacity) for array in levels))
+    return Levels(*(grown_array(array, capacity) for array in levels))
 
 
-def _grown(array: NDArray[np.generic], capacity: int) -> NDArray[np.generic]:
+def grown_array(array: NDArray[Any], capacity: int) -> NDArray[Any]:
+    """An array with room for ``capacity`` levels along its first axis."""
     larger = np.zeros((capacity, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
@@ -202,7 +198,7 @@ def _learn(
     levels.logdet[i] += math.log1p(gain)
     width2[i] /= 1.0 + gain
     levels.rotations[i] += 1
-    if times > 1 or levels.rotations[i] >= REFRESH_EVERY:
+    if times > 1 or levels.rotations[i] >= max(REFRESH_EVERY, x.size):
         ridge.refresh(levels.rows[i])
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], regularization)
         levels.rotations[i] = 0

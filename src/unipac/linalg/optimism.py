@@ -81,14 +81,35 @@ def select(
     n, d = X.shape
     blas = n * d * d >= BLAS_FROM
     if blas:
-        _bound_by_product(levels, S, X, work)
+        _by_product(levels, S, X, work)
     else:
-        _bound_by_columns(levels, S, X, work)
+        _by_columns(levels, S, X, work)
+    beta = levels.beta[S - 1]
+    slack = rounding(levels, S) if blas else 0.0
     for k in range(n):
+        work.bound[k] = _ucb(work, k, beta, slack, X[k])
+    return race(levels, S, X, work, S - 1 if blas else 0, means, width2)
+
+
+@jit
+def race(
+    levels: Levels,
+    S: int,
+    X: Array,
+    work: Workspace,
+    products: int,
+    means: Array,
+    width2: Array,
+) -> int:
+    """The winner, given upper bounds on every ucb in ``work.bound``.
+
+    While many actions stay in the race, their bounds are tightened by BLAS products with the levels
+    ``products``, ``products - 1``, ..., 1.
+    """
+    for k in range(work.exact.size):
         work.exact[k] = False
     best = -math.inf
     trials = 0
-    next_level = S - 1
     while True:
         k = first_largest(work.bound)
         if work.exact[k]:
@@ -102,9 +123,9 @@ def select(
                 means[i] = work.trial[0, i]
                 width2[i] = work.trial[1, i]
         trials += 1
-        if blas and next_level > 0 and trials % TRIALS == 0:
-            _tighten_by_product(levels, next_level, X, best, work)
-            next_level -= 1
+        if products > 0 and trials % TRIALS == 0:
+            _tighten(levels, products, X, best, work)
+            products -= 1
 
 
 @jit
@@ -115,6 +136,23 @@ def first_largest(values: Array) -> int:
         if values[i] > values[k]:
             k = i
     return k
+
+
+@jit
+def rounding(levels: Levels, level: int) -> float:
+    """By how much a ucb from ``_by_product`` may differ from that of ``evaluate``, for ‖x‖ = 1.
+
+    Each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖ in either of them.
+    """
+    rows = levels.rows[level - 1]
+    d = rows.shape[0]
+    z2 = 0.0
+    m2 = 0.0
+    for i in range(d):
+        z2 += rows[i, d + 1] ** 2
+        for j in range(i + 1):
+            m2 += rows[i, j] ** 2
+    return 4.0 * d * EPSILON * math.sqrt(m2) * (abs(levels.beta[level - 1]) + math.sqrt(z2))
 
 
 @jit
@@ -132,10 +170,63 @@ def _evaluate(levels: Levels, S: int, x: Array, best: float, trial: Array) -> fl
 
 
 @jit
-def _bound_by_columns(levels: Levels, S: int, X: Array, work: Workspace) -> None:
-    """The bounds of the outermost level, actions side by side; bit for bit those of ``evaluate``."""
+def _ucb(work: Workspace, k: int, beta: float, slack: float, x: Array) -> float:
+    ucb = work.mean[k] + beta * math.sqrt(work.width2[k])
+    if slack > 0.0:
+        norm2 = 0.0
+        for j in range(x.size):
+            norm2 += x[j] * x[j]
+        ucb += slack * math.sqrt(norm2)
+    return ucb
+
+
+@jit
+def _tighten(levels: Levels, level: int, X: Array, best: float, work: Workspace) -> None:
+    """Lower the bounds of the actions still in the race to those of another level."""
     n, d = X.shape
-    rows = levels.rows[S - 1]
+    left = 0
+    for k in range(n):
+        if not work.exact[k] and work.bound[k] >= best:
+            for j in range(d):
+                work.columns[left, j] = X[k, j]
+            left += 1
+    if left == 0:
+        return
+    _by_product(levels, level, work.columns[:left], work)
+    beta = levels.beta[level - 1]
+    slack = rounding(levels, level)
+    left = 0
+    for k in range(n):
+        if not work.exact[k] and work.bound[k] >= best:
+            work.bound[k] = min(work.bound[k], _ucb(work, left, beta, slack, X[k]))
+            left += 1
+
+
+@jit
+def _by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
+    """Means and squared widths of all actions in one level, from one BLAS product."""
+    n, d = X.shape
+    rows = levels.rows[level - 1]
+    for i in range(d):
+        for j in range(i + 1):
+            work.factor[j, i] = rows[i, j]
+    U = work.u[:n]
+    np.dot(X, work.factor, U)
+    for k in range(n):
+        mean = 0.0
+        width2 = 0.0
+        for i in range(d):
+            width2 += U[k, i] * U[k, i]
+            mean += U[k, i] * rows[i, d + 1]
+        work.mean[k] = mean
+        work.width2[k] = width2
+
+
+@jit
+def _by_columns(levels: Levels, level: int, X: Array, work: Workspace) -> None:
+    """Means and squared widths of all actions in one level, bit for bit those of ``evaluate``."""
+    n, d = X.shape
+    rows = levels.rows[level - 1]
     XT, u, mean, width2 = work.columns, work.u[0], work.mean, work.width2
     N = mean.size
     for k in range(n):
@@ -165,64 +256,3 @@ def _bound_by_columns(levels: Levels, S: int, X: Array, work: Workspace) -> None
         for k in range(N):
             width2[k] += u[k] * u[k]
             mean[k] += u[k] * z_i
-    beta = levels.beta[S - 1]
-    for k in range(n):
-        work.bound[k] = mean[k] + beta * math.sqrt(width2[k])
-
-
-@jit
-def _bound_by_product(levels: Levels, S: int, X: Array, work: Workspace) -> None:
-    """The bounds of the outermost level, from one BLAS product."""
-    _upper_bounds(levels, S, X, work)
-    for k in range(X.shape[0]):
-        work.bound[k] = work.mean[k]
-
-
-@jit
-def _tighten_by_product(
-    levels: Levels, level: int, X: Array, best: float, work: Workspace
-) -> None:
-    """Lower the bounds of the actions still in the race by those of another level."""
-    n, d = X.shape
-    left = 0
-    for k in range(n):
-        if not work.exact[k] and work.bound[k] >= best:
-            for j in range(d):
-                work.columns[left, j] = X[k, j]
-            left += 1
-    if left == 0:
-        return
-    _upper_bounds(levels, level, work.columns[:left], work)
-    left = 0
-    for k in range(n):
-        if not work.exact[k] and work.bound[k] >= best:
-            work.bound[k] = min(work.bound[k], work.mean[left])
-            left += 1
-
-
-@jit
-def _upper_bounds(levels: Levels, level: int, X: Array, work: Workspace) -> None:
-    """Bounds on ucb_l of the rows of X, raised by more than the rounding error, in ``work.mean``."""
-    n, d = X.shape
-    rows = levels.rows[level - 1]
-    beta = levels.beta[level - 1]
-    z2 = 0.0
-    m2 = 0.0
-    for i in range(d):
-        z2 += rows[i, d + 1] ** 2
-        for j in range(i + 1):
-            work.factor[j, i] = rows[i, j]
-            m2 += rows[i, j] ** 2
-    U = work.u[:n]
-    np.dot(X, work.factor, U)
-    # Each entry of U is wrong by at most d ε ‖row of M‖ ‖x‖, here and in ``evaluate``.
-    slack = 4.0 * d * EPSILON * math.sqrt(m2) * (abs(beta) + math.sqrt(z2))
-    for k in range(n):
-        mean = 0.0
-        width2 = 0.0
-        norm2 = 0.0
-        for i in range(d):
-            width2 += U[k, i] * U[k, i]
-            mean += U[k, i] * rows[i, d + 1]
-            norm2 += X[k, i] * X[k, i]
-        work.mean[k] = mean + beta * math.sqrt(width2) + slack * math.sqrt(norm2)

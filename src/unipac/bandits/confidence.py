@@ -1,0 +1,111 @@
+"""Which radius each set of an agent has: the formulas of ``theory.radii``, compiled, and their shares of δ."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from unipac._jit import jit
+from unipac.linalg.levels import NESTED, SINGLE, Levels
+from unipac.theory import radii
+
+THEOREM, DETERMINANT, MIXTURE, CONSTANT = range(4)
+RADII = {"theorem": THEOREM, "determinant": DETERMINANT, "mixture": MIXTURE, "constant": CONSTANT}
+
+_theorem = jit(radii._theorem)
+_determinant = jit(radii._determinant)
+_mixture = jit(radii._mixture)
+_level_delta = jit(radii._level_delta)
+
+
+class Confidence(NamedTuple):
+    """The constants of an agent's confidence sets."""
+
+    rule: int
+    """SINGLE, DISJOINT or NESTED: how rounds are spread over levels."""
+    radius: int
+    """THEOREM, DETERMINANT, MIXTURE or CONSTANT."""
+    delta: float
+    """Shared by the levels: level l gets δ/(l(l+1)), a single level all of it."""
+    outer_delta: float
+    """For the set of all data around nested levels; 0 if there is none."""
+    noise: float
+    """R."""
+    norm: float
+    """S, the bound on ‖μ*‖."""
+    regularization: float
+    """λ."""
+    action_norm: float
+    """L, the bound on ‖x‖."""
+    scale: float
+    """``bonus_scale``, or the α of LinUCB."""
+    certified: bool
+    """Whether all sets hold together with probability 1 − δ, as a theorem."""
+
+
+def make_confidence(
+    dim: int,
+    *,
+    rule: int,
+    radius: str,
+    delta: float,
+    all_data: bool,
+    noise: float,
+    norm: float,
+    regularization: float,
+    action_norm: float,
+    bonus_scale: float,
+) -> Confidence:
+    """The constants of an agent with these arguments; decides whether its sets are proven."""
+    share = delta / 2.0 if all_data else delta
+    proven = radius in ("determinant", "mixture") or (
+        radius == "theorem"
+        and radii.theorem_is_proven(
+            dim,
+            share,
+            noise=noise,
+            norm=norm,
+            regularization=regularization,
+            action_norm=action_norm,
+        )
+    )
+    return Confidence(
+        rule=rule,
+        radius=RADII[radius],
+        delta=share,
+        outer_delta=share if all_data else 0.0,
+        noise=noise,
+        norm=norm,
+        regularization=regularization,
+        action_norm=action_norm,
+        scale=bonus_scale,
+        certified=proven and bonus_scale == 1.0,
+    )
+
+
+@jit
+def set_radii(levels: Levels, confidence: Confidence, lowest: int, S: int) -> None:
+    """Renew β_l for the levels from ``lowest`` to S.
+
+    The set of all data has the same regression as the outermost nested level, so both are one set with
+    the smaller of the two radii.
+    """
+    c = confidence
+    d = levels.rows.shape[1]
+    for level in range(lowest, S + 1):
+        logdet = levels.logdet[level - 1]
+        delta = c.delta if c.rule == SINGLE else _level_delta(c.delta, level)
+        if c.radius == THEOREM:
+            beta = _theorem(d, level, c.delta)
+        elif c.radius == DETERMINANT:
+            beta = _determinant(logdet, delta, c.noise, c.norm, c.regularization)
+        elif c.radius == MIXTURE:
+            beta = _mixture(logdet, delta, c.noise, c.norm, c.regularization)
+        else:
+            beta = 1.0
+        if level == S and c.rule == NESTED and c.outer_delta > 0.0:
+            if c.radius == MIXTURE:
+                outer = _mixture(logdet, c.outer_delta, c.noise, c.norm, c.regularization)
+            else:
+                outer = _determinant(logdet, c.outer_delta, c.noise, c.norm, c.regularization)
+            beta = min(beta, outer)
+        levels.beta[level - 1] = c.scale * beta

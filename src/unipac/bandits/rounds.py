@@ -1,0 +1,272 @@
+"""Compiled rounds, shared by the agents whose state is a stack of levels.
+
+    choose   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
+    learn    add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
+    play     both, round after round
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._constants import NEGLIGIBLE
+from unipac._jit import jit
+from unipac.bandits.confidence import Confidence, set_radii
+from unipac.linalg import levels as stack
+from unipac.linalg import optimism, ridge, table
+from unipac.linalg.levels import SINGLE, Levels
+from unipac.linalg.table import Table
+
+Array = NDArray[np.float64]
+
+REFUTED = 1e-12
+"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
+
+
+class Verdict(NamedTuple):
+    """What is known of a chosen action."""
+
+    index: int
+    level: int
+    mean: float
+    width: float
+    ucb: float
+    lcb: float
+    certificate: float
+    refuted: bool
+
+
+class Scratch(NamedTuple):
+    """Values of one action by level, and room for a rotation."""
+
+    means: Array
+    """(C,)."""
+    width2: Array
+    """(C,)."""
+    before: Array
+    """(C,): squared widths before the round was added."""
+    below: Array
+    """(d + 2,)."""
+
+
+@jit
+def scratch(levels: Levels) -> Scratch:
+    """Scratch memory for a stack of levels."""
+    capacity, d, _ = levels.rows.shape
+    return Scratch(np.empty(capacity), np.empty(capacity), np.empty(capacity), np.empty(d + 2))
+
+
+@jit
+def first_invalid(X: Array, largest_norm: float) -> int:
+    """The first row that is not finite or too long, -1 if there is none."""
+    n, d = X.shape
+    for k in range(n):
+        norm2 = 0.0
+        for j in range(d):
+            norm2 += X[k, j] * X[k, j]
+        if not norm2 <= largest_norm * largest_norm:  # also true for NaN
+            return k
+    return -1
+
+
+@jit
+def verdict(
+    levels: Levels, S: int, confidence: Confidence, index: int, means: Array, width2: Array
+) -> Verdict:
+    """Bounds, level and certificate of the action chosen, from its values by level."""
+    ucb, lcb, attained = bounds(levels, S, means, width2)
+    level = 1 if confidence.rule == SINGLE else stack.level_of(width2, S)
+    certificate, refuted = certify(confidence, ucb, ucb, lcb)
+    width = math.sqrt(width2[attained])
+    return Verdict(index, level, means[attained], width, ucb, lcb, certificate, refuted)
+
+
+@jit
+def bounds(levels: Levels, S: int, means: Array, width2: Array) -> tuple[float, float, int]:
+    """Least upper bound, greatest lower bound, and the position of the set that attains the former."""
+    ucb = math.inf
+    lcb = -math.inf
+    attained = 0
+    for i in range(S):
+        bonus = levels.beta[i] * math.sqrt(width2[i])
+        if means[i] + bonus < ucb:
+            ucb = means[i] + bonus
+            attained = i
+        lcb = max(lcb, means[i] - bonus)
+    return ucb, lcb, attained
+
+
+@jit
+def certify(
+    confidence: Confidence, best: float, ucb: float, lcb: float
+) -> tuple[float, bool]:
+    """The certificate of an action with these bounds where no ucb is above ``best``; whether its bounds
+    contradict each other.
+    """
+    refuted = lcb > ucb + REFUTED * max(abs(lcb), abs(ucb))
+    if not confidence.certified:
+        return math.nan, refuted
+    if refuted:
+        return 0.0, True
+    # ⟨μ*, x* − x⟩ ≤ ‖μ*‖ (‖x*‖ + ‖x‖) ≤ 2SL, whatever was seen.
+    cap = 2.0 * confidence.norm * confidence.action_norm
+    return min(max(best - lcb, 0.0), cap), False
+
+
+@jit
+def choose(
+    levels: Levels, fixed: Table, confidence: Confidence, X: Array, from_table: bool
+) -> Verdict:
+    """The choice among the rows of X, or among the fixed actions."""
+    s = scratch(levels)
+    n, d = X.shape
+    work = optimism.workspace(n, d, levels.size.size)
+    S = stack.top(levels)
+    if from_table:
+        k = table.select(fixed, levels, S, work, s.means, s.width2)
+    else:
+        k = optimism.select(levels, S, X, work, s.means, s.width2)
+    return verdict(levels, S, confidence, k, s.means, s.width2)
+
+
+@jit
+def bound_all(levels: Levels, X: Array, out: Array) -> None:
+    """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
+    s = scratch(levels)
+    S = stack.top(levels)
+    for k in range(X.shape[0]):
+        stack.evaluate(levels, S, X[k], s.means, s.width2)
+        ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
+        out[0, k] = s.means[attained]
+        out[1, k] = ucb
+        out[2, k] = lcb
+
+
+@jit
+def learn(
+    levels: Levels,
+    fixed: Table,
+    confidence: Confidence,
+    x: Array,
+    y: float,
+    times: int,
+    s: Scratch,
+) -> int:
+    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed.
+
+    A negligible x is not stored (it returns 0): it would open a level each time, and its gap is at most
+    2 β_1 ‖x‖/√λ.
+    """
+    if np.dot(x, x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
+        return 0
+    S_before = stack.top(levels)
+    for i in range(S_before):
+        s.before[i] = s.width2[i]
+    lowest = stack.add(
+        levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below
+    )
+    S = stack.top(levels)
+    set_radii(levels, confidence, min(lowest, S_before), S)
+    if fixed.norms.size > 0:
+        table.learn(
+            fixed, levels, confidence.rule, lowest, S_before, S, x, y, s.means, s.before, times
+        )
+    return min(lowest, S_before)
+
+
+@jit
+def update(
+    levels: Levels, fixed: Table, confidence: Confidence, x: Array, y: float, times: int
+) -> None:
+    """Learn from a reward for x; the level is decided now, before the reward is looked at."""
+    s = scratch(levels)
+    stack.evaluate(levels, stack.top(levels), x, s.means, s.width2)
+    learn(levels, fixed, confidence, x, y, times, s)
+
+
+@jit
+def absorb(
+    levels: Levels, fixed: Table, confidence: Confidence, X: Array, y: Array
+) -> int:
+    """Learn from logged rounds; returns how many fitted into the stack."""
+    s = scratch(levels)
+    for t in range(y.size):
+        S = stack.top(levels)
+        if S >= levels.size.size:
+            return t
+        stack.evaluate(levels, S, X[t], s.means, s.width2)
+        learn(levels, fixed, confidence, X[t], y[t], 1, s)
+    return y.size
+
+
+class Record(NamedTuple):
+    """Where ``play`` writes what happened in each of T rounds."""
+
+    index: NDArray[np.int64]
+    level: NDArray[np.int64]
+    certificate: Array
+    reward: Array
+    covered: NDArray[np.bool_]
+
+
+@jit
+def play(
+    levels: Levels,
+    fixed: Table,
+    confidence: Confidence,
+    actions: Array,
+    rewards: Array,
+    truth: Array,
+    from_table: bool,
+    record: Record,
+) -> tuple[int, bool]:
+    """Rounds on actions (T, n, d), or (1, n, d) for the same in all rounds, and rewards (T, n).
+
+    Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
+    empty ``truth`` leaves out the test whether it lies in all sets.
+    """
+    T = rewards.shape[0]
+    _, n, d = actions.shape
+    capacity = levels.size.size
+    s = scratch(levels)
+    work = optimism.workspace(n, d, capacity)
+    inside = np.ones(capacity, dtype=np.bool_)
+    any_refuted = False
+    changed = 1
+    for t in range(T):
+        S = stack.top(levels)
+        if S >= capacity:
+            return t, any_refuted
+        X = actions[t] if actions.shape[0] > 1 else actions[0]
+        if truth.size > 0:
+            record.covered[t] = _covers(levels, changed, S, truth, inside)
+        if from_table:
+            k = table.select(fixed, levels, S, work, s.means, s.width2)
+        else:
+            k = optimism.select(levels, S, X, work, s.means, s.width2)
+        choice = verdict(levels, S, confidence, k, s.means, s.width2)
+        any_refuted |= choice.refuted
+        record.index[t] = k
+        record.level[t] = choice.level
+        record.certificate[t] = choice.certificate
+        record.reward[t] = rewards[t, k]
+        changed = learn(levels, fixed, confidence, X[k], rewards[t, k], 1, s)
+    return T, any_refuted
+
+
+@jit
+def _covers(
+    levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[np.bool_]
+) -> bool:
+    """Whether the truth lies in all sets; only those from ``changed`` on are tested again."""
+    if changed > 0:
+        for i in range(changed - 1, S):
+            inside[i] = ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+    covers = True
+    for i in range(S):
+        covers &= inside[i]
+    return covers

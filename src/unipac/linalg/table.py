@@ -1,0 +1,191 @@
+"""Means and widths of a fixed set of actions, kept up to date in O(n d) a round.
+
+After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old mean m and width q of x,
+
+    mean_i  += g_i (y − m)        width_i² −= g_i² (1 + q²)
+
+This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew, and when
+log det(Σ) has risen by more than log 4, so that no width has shrunk below half in between. The upper bounds
+are raised by more than what can have gone wrong, and enter the race of ``optimism`` like any others.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+from unipac.linalg import optimism
+from unipac.linalg.levels import NESTED, Levels, grown_array
+
+Array = NDArray[np.float64]
+
+LARGEST_RISE = math.log(4.0)
+"""Of log det(Σ) between two computations afresh."""
+
+STEPS = 256.0
+"""Bounds the rounding of so many steps, each on widths at most twice as large."""
+
+
+class Table(NamedTuple):
+    """Values of n fixed actions in each of C levels; n = 0 where the actions are not fixed."""
+
+    actions: Array
+    """(n, d)."""
+    columns: Array
+    """(d, n): the same, transposed."""
+    norms: Array
+    """(n,): of the actions."""
+    mean: Array
+    """(C, n)."""
+    width2: Array
+    """(C, n)."""
+    bound: Array
+    """(C, n): upper bounds on mean + β width."""
+    logdet: Array
+    """(C,): log det(Σ_l/λ) when row l was last computed afresh."""
+
+
+def empty(actions: Array, capacity: int) -> Table:
+    """A table for these actions, to be filled by ``compute``."""
+    n, d = actions.shape
+    return Table(
+        actions=actions,
+        columns=np.ascontiguousarray(actions.T),
+        norms=np.sqrt((actions**2).sum(axis=1)),
+        mean=np.zeros((capacity, n)),
+        width2=np.zeros((capacity, n)),
+        bound=np.zeros((capacity, n)),
+        logdet=np.zeros(capacity),
+    )
+
+
+def grown(table: Table, capacity: int) -> Table:
+    """The same table with room for ``capacity`` levels."""
+    return table._replace(
+        mean=grown_array(table.mean, capacity),
+        width2=grown_array(table.width2, capacity),
+        bound=grown_array(table.bound, capacity),
+        logdet=grown_array(table.logdet, capacity),
+    )
+
+
+@jit
+def select(
+    table: Table,
+    levels: Levels,
+    S: int,
+    work: optimism.Workspace,
+    means: Array,
+    width2: Array,
+) -> int:
+    """As ``optimism.select``, from the bounds of the table."""
+    for k in range(work.bound.size):
+        work.bound[k] = table.bound[0, k]
+    for i in range(1, S):
+        for k in range(work.bound.size):
+            work.bound[k] = min(work.bound[k], table.bound[i, k])
+    return optimism.race(levels, S, table.actions, work, 0, means, width2)
+
+
+@jit
+def learn(
+    table: Table,
+    levels: Levels,
+    rule: int,
+    lowest: int,
+    S_before: int,
+    S: int,
+    x: Array,
+    y: float,
+    means: Array,
+    width2: Array,
+    rounds: int,
+) -> None:
+    """Follow the levels after a round, or several equal ones, that changed ``lowest`` and above.
+
+    ``means`` and ``width2`` are those of x before it.
+    """
+    for level in range(min(lowest, S_before), S + 1):
+        i = level - 1
+        if rounds > 1 or level > S_before:
+            compute(table, levels, level)
+        elif level == lowest or (level > lowest and rule == NESTED):
+            residual = y - means[i]
+            if (
+                levels.rotations[i] == 0
+                or levels.logdet[i] - table.logdet[i] > LARGEST_RISE
+                or _is_outlier(levels, level, residual)
+            ):
+                compute(table, levels, level)
+            else:
+                _step(table, levels, level, x, residual, width2[i])
+        bound(table, levels, level)
+
+
+@jit
+def compute(table: Table, levels: Levels, level: int) -> None:
+    """Means and squared widths of a level, from its factors."""
+    i = level - 1
+    rows = levels.rows[i]
+    d, n = table.columns.shape
+    U = np.dot(_lower(rows), table.columns)
+    for k in range(n):
+        table.mean[i, k] = 0.0
+        table.width2[i, k] = 0.0
+    for j in range(d):
+        for k in range(n):
+            table.mean[i, k] += rows[j, d + 1] * U[j, k]
+            table.width2[i, k] += U[j, k] * U[j, k]
+    table.logdet[i] = levels.logdet[i]
+
+
+@jit
+def bound(table: Table, levels: Levels, level: int) -> None:
+    """The upper bounds of a level, from its means and squared widths."""
+    i = level - 1
+    beta = levels.beta[i]
+    slack = STEPS * optimism.rounding(levels, level)
+    for k in range(table.norms.size):
+        width = math.sqrt(table.width2[i, k])
+        table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
+
+
+@jit
+def _is_outlier(levels: Levels, level: int, residual: float) -> bool:
+    """Whether a residual is larger than the numbers to which ``optimism.rounding`` relates errors."""
+    z = levels.rows[level - 1, :, -1]
+    return abs(residual) > levels.beta[level - 1] + math.sqrt((z * z).sum())
+
+
+@jit
+def _step(
+    table: Table, levels: Levels, level: int, x: Array, residual: float, width2: float
+) -> None:
+    i = level - 1
+    rows = levels.rows[i]
+    d, n = table.columns.shape
+    M = _lower(rows)
+    v = np.dot(np.dot(M, x), M)
+    g = np.zeros(n)
+    for j in range(d):
+        v_j = v[j]
+        for k in range(n):
+            g[k] += v_j * table.columns[j, k]
+    for k in range(n):
+        table.mean[i, k] += g[k] * residual
+        table.width2[i, k] = max(0.0, table.width2[i, k] - g[k] * g[k] * (1.0 + width2))
+
+
+@jit
+def _lower(rows: Array) -> Array:
+    """M as a matrix."""
+    d = rows.shape[0]
+    M = np.zeros((d, d))
+    for i in range(d):
+        for j in range(i + 1):
+            M[i, j] = rows[i, j]
+    return M

@@ -1,0 +1,240 @@
+"""How large levels can become and how many mistakes can be made: bounds with explicit constants.
+
+All of them rest on one count. A round that enters level l as its second or later member has width² > 4^-l
+there, so it raises log det Σ_l by more than log(1 + 4^-l), while m actions of norm at most L keep
+log det(Σ_l/λ) ≤ d log(1 + mL²/(dλ)). Nested levels only make widths smaller, so each keeps the same bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+from scipy.optimize import brentq
+
+from unipac import _checks as check
+from unipac._constants import NEGLIGIBLE, TIE
+from unipac.theory import radii
+
+Radius = Literal["theorem", "determinant", "mixture"]
+
+
+def level_size(
+    dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0
+) -> int:
+    """The most rounds that level l can hold: the largest m with (m − 1) log(1 + 4^-l) ≤ d log(1 + mL²/(dλ)).
+
+    A sharper form of the paper's Lemma 5.1 (|C^l| ≤ 17 d l 4^l for λ ≥ 1), valid for any λ > 0 and L.
+
+    >>> level_size(1, 1)      # 11 log 1.25 = 2.4546 ≤ log 13 = 2.5649, but 12 log 1.25 = 2.6777 > log 14 = 2.6391
+    12
+    >>> level_size(1, 1, regularization=4.0)  # 4 log 1.25 = 0.8926 > log(1 + 5/4) = 0.8109
+    4
+    """
+    d = check.count("dim", dim)
+    step = math.log1p(math.ldexp(1.0, -2 * check.count("level", level, most=500)))
+    ratio = check.positive("action_norm", action_norm) ** 2
+    ratio /= d * check.positive("regularization", regularization)
+
+    def excess(m: float) -> float:
+        return (m - 1.0) * step - d * math.log1p(m * ratio)
+
+    # The excess is convex in m and negative at m = 1, so it has one zero beyond.
+    upper = 2.0
+    while excess(upper) <= 0.0:
+        upper *= 2.0
+    m = math.floor(brentq(excess, 1.0, upper, xtol=1e-9, rtol=1e-15))
+    return m + 1 if excess(m + 1.0) <= 0.0 else m
+
+
+def mistake_bound(
+    eps: float,
+    dim: int,
+    delta: float,
+    *,
+    radius: Radius = "mixture",
+    nested: bool = False,
+    all_data: bool = False,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> float:
+    """With probability 1 − δ, for all ε at once: the number of rounds with a gap above ε is at most this.
+
+    Rounds of level l > 1 have a gap of at most 2 β_{l-1} 2^-(l-1), so mistakes happen on levels l ≤ l* only, where l*
+    is the last level for which this exceeds ε (and at least 1); the bound is Σ_{l ≤ l*} ``level_size``. β_l is the
+    radius of a full level: of C^l, or of C^1 ∪ ... ∪ C^l if ``nested``. ``all_data`` gives half of δ to the set of all
+    data. It is infinite for ε below about 1e-11, since actions of norm below 1e-12 L are not stored.
+
+    >>> mistake_bound(0.5, 3, 0.05)      # paper's constants: 1.5e8
+    35336
+    >>> mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 2 β_1/2 = 0.35 < 2, so only level 1: level_size(1, 1)
+    12
+    """
+    eps = check.positive("eps", eps)
+    bounds = _LevelBounds(
+        dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm
+    )
+    if eps < bounds.negligible_gap:
+        return math.inf
+    total = 0
+    for level, (size, gap) in enumerate(bounds, start=1):
+        if gap <= eps and level > bounds.steady_from:
+            return total
+        if gap > eps or level == 1:
+            total += size
+    raise AssertionError("the gaps tend to zero")
+
+
+def regret_bound(
+    rounds: int,
+    dim: int,
+    delta: float,
+    *,
+    radius: Radius = "mixture",
+    nested: bool = False,
+    all_data: bool = False,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> float:
+    """The regret that uniform-PAC implies (Dann et al. 2017, Theorem 3), with probability 1 − δ for all K.
+
+    Regret(K) ≤ ∫ min(K, N_ε) dε: in the worst case the levels fill from the largest gap down.
+
+    >>> regret_bound(10, 1, 0.05)        # level 1 alone, with the trivial gap 2
+    20.0
+    """
+    left = check.count("rounds", rounds, least=0)
+    bounds = _LevelBounds(
+        dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm
+    )
+    levels = []
+    room = 0
+    for level, (size, gap) in enumerate(bounds, start=1):
+        levels.append((size, gap))
+        room += size
+        if room >= left and level > bounds.steady_from:
+            break
+    regret = 0.0
+    for size, gap in sorted(levels, key=lambda entry: -entry[1]):
+        regret += min(size, left) * gap
+        left -= min(size, left)
+    return regret + rounds * bounds.negligible_gap
+
+
+def pac_bound(
+    eps: float,
+    dim: int,
+    delta: float,
+    *,
+    radius: Radius = "mixture",
+    nested: bool = False,
+    all_data: bool = False,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> float:
+    """The (ε, δ)-PAC sample complexity that uniform-PAC implies: ``mistake_bound`` at this one ε.
+
+    So among the first ``pac_bound(eps) + 1`` rounds at least one is ε-optimal.
+    """
+    return mistake_bound(
+        eps,
+        dim,
+        delta,
+        radius=radius,
+        nested=nested,
+        all_data=all_data,
+        noise=noise,
+        norm=norm,
+        regularization=regularization,
+        action_norm=action_norm,
+    )
+
+
+class _LevelBounds:
+    """For l = 1, 2, ...: the most rounds of level l, and the largest gap that they can have."""
+
+    def __init__(
+        self,
+        dim: int,
+        delta: float,
+        radius: Radius,
+        nested: bool,
+        all_data: bool,
+        noise: float,
+        norm: float,
+        regularization: float,
+        action_norm: float,
+    ) -> None:
+        if all_data and not nested:
+            raise ValueError("all_data goes with nested levels, got nested=False")
+        self.dim = check.count("dim", dim)
+        self.delta = check.probability("delta", delta) / (2.0 if all_data else 1.0)
+        self.radius = radius
+        self.nested = nested
+        self.noise = check.nonnegative("noise", noise)
+        self.norm = check.nonnegative("norm", norm)
+        self.regularization = check.positive("regularization", regularization)
+        self.action_norm = check.positive("action_norm", action_norm)
+        if radius not in ("theorem", "determinant", "mixture"):
+            raise ValueError(
+                f"radius must be 'theorem', 'determinant' or 'mixture', got {radius!r}"
+            )
+        if radius == "theorem" and not radii.theorem_is_proven(
+            dim,
+            self.delta,
+            noise=noise,
+            norm=norm,
+            regularization=regularization,
+            action_norm=action_norm,
+        ):
+            raise ValueError(
+                "radius 'theorem' is proven for regularization = 1, noise, norm, action_norm <= 1 "
+                "and, if dim = 1, delta <= 0.71 only"
+            )
+
+    def _beta(self, level: int, members: int) -> float:
+        """The radius of a level with so many members in its set."""
+        if self.radius == "theorem":
+            return radii.theorem(self.dim, level, self.delta)
+        growth = members * self.action_norm**2 / (self.dim * self.regularization)
+        radius = radii.mixture if self.radius == "mixture" else radii.determinant
+        return radius(
+            self.dim * math.log1p(growth),
+            radii.level_delta(self.delta, level),
+            noise=self.noise,
+            norm=self.norm,
+            regularization=self.regularization,
+        )
+
+    @property
+    def steady_from(self) -> int:
+        """Beyond this level gaps decrease.
+
+        From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does not
+        double; nor does ``theorem`` from l = 2 on.
+        """
+        return max(3, 4 + math.ceil(math.log(self.regularization / self.action_norm**2, 4)))
+
+    @property
+    def negligible_gap(self) -> float:
+        """The largest gap of an action too short to be stored: 2 β_1 ‖x‖/√λ."""
+        size = level_size(self.dim, 1, self.regularization, self.action_norm)
+        width = NEGLIGIBLE * self.action_norm / math.sqrt(self.regularization)
+        return 2.0 * self._beta(1, size) * width
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        gap = math.inf
+        members = 0
+        for level in itertools.count(1):
+            size = level_size(self.dim, level, self.regularization, self.action_norm)
+            members = members + size if self.nested else size
+            yield size, min(gap, 2.0 * self.norm * self.action_norm)
+            gap = 2.0 * self._beta(level, members) * math.sqrt(1.0 + TIE) * 2.0**-level
