@@ -81,8 +81,7 @@ def test_coverage_counts_runs_not_rounds():
 @pytest.mark.parametrize(("trials", "probability"), [(1, 0.3), (7, 0.05), (40, 0.9)])
 def test_binomial_tail_is_the_sum_of_its_terms(trials, probability):
     terms = [
-        math.comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
-        for k in range(trials + 1)
+        math.comb(trials, k) * probability**k * (1 - probability) ** (trials - k) for k in range(trials + 1)
     ]
     for failures in range(trials + 1):
         tail = binomial_upper_tail(failures, trials, probability)

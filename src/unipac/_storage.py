@@ -46,7 +46,15 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         header = json.loads(arrays.pop("header").tobytes())
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+    ) as error:
         raise ValueError(
             f"path must name a file written by save(), got {os.fspath(path)!r}, "
             f"which is truncated or of another kind ({error})"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
-from unipac import _storage as storage
-from unipac.bandits.agent import Bounds, Decision, Level, LinearAgent, Trace
+from unipac.bandits import saved
+from unipac.bandits.agent import LinearAgent
 from unipac.bandits.ball_oful import BallOFUL
 from unipac.bandits.linucb import LinUCB
 from unipac.bandits.nested_oful import NestedOFUL
 from unipac.bandits.oful import OFUL
+from unipac.bandits.records import Bounds, Decision, Level, Trace
 from unipac.bandits.upac_oful import UPACOFUL
 
 AGENTS: dict[str, type[LinearAgent]] = {
@@ -45,16 +46,4 @@ def load(path: str | os.PathLike[str]) -> LinearAgent:
         FileNotFoundError: if there is no such file.
         ValueError: if the file is truncated or was not written by ``save``.
     """
-    header, arrays = storage.read(path)
-    try:
-        fixed = arrays["table.actions"]
-        agent = AGENTS[header["agent"]](
-            header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
-        )
-        agent._restore(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise ValueError(
-            f"path must name a file written by save(), got {os.fspath(path)!r}, "
-            f"which does not hold an agent of this version ({error})"
-        ) from None
-    return agent
+    return saved.load(path, AGENTS)

@@ -6,18 +6,19 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, SupportsFloat, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac import _storage as storage
 from unipac._constants import NEGLIGIBLE
 from unipac.bandits import rounds as compiled
+from unipac.bandits import saved
 from unipac.bandits.confidence import make_confidence, set_radii
+from unipac.bandits.inputs import action_array, check_finite, check_norms, floats, read_only
+from unipac.bandits.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack
 from unipac.linalg import table
@@ -25,79 +26,7 @@ from unipac.theory import bounds as theory
 
 Array = NDArray[np.float64]
 
-NORM_TOLERANCE = 1e-6
-"""Relative excess over the bound on ‖x‖ that passes for rounding."""
-
 INITIAL_LEVELS = 8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
-    """An action chosen, with what is known of it at that moment."""
-
-    id: int
-    """Names the decision when its reward comes."""
-    index: int
-    """Row of the chosen action."""
-    action: Array
-    """(d,), read-only."""
-    level: int
-    """The first level in which the action is wider than 2^-level: small means much to learn."""
-    mean: float
-    """Estimated reward, in the set that attains ``ucb``."""
-    width: float
-    """‖x‖_{Σ⁻¹} in that set, without the radius."""
-    ucb: float
-    """The least upper bound on the expected reward."""
-    lcb: float
-    """The greatest lower bound on it."""
-    certificate: float
-    """With probability 1 − δ, for all rounds at once, the best action is better by no more than this.
-
-    NaN where ``certified`` is False.
-    """
-    certified: bool
-    """Whether the bounds are proven: an unscaled radius under its theorem's assumptions."""
-
-
-class Bounds(NamedTuple):
-    """What is known of each of n actions."""
-
-    mean: Array
-    """(n,)."""
-    ucb: Array
-    """(n,)."""
-    lcb: Array
-    """(n,)."""
-
-
-class Level(NamedTuple):
-    """The state of one level."""
-
-    level: int
-    size: int
-    """How many rounds belong to it."""
-    bound: float
-    """No more than this many ever will; infinite where nothing bounds it."""
-    radius: float
-    """β of its confidence set."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Trace:
-    """What happened in T rounds, as arrays of length T."""
-
-    index: NDArray[np.int64]
-    level: NDArray[np.int64]
-    certificate: Array
-    reward: Array
-    gap: Array | None = None
-    """Expected loss against the best action, where the instance or ``truth`` tells it."""
-    covered: NDArray[np.bool_] | None = None
-    """Whether ``truth`` was in all confidence sets at the time of the choice, where it was given."""
-
-    def __len__(self) -> int:
-        return len(self.index)
 
 
 class LinearAgent:
@@ -128,20 +57,19 @@ class LinearAgent:
             "radius": radius,
             "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
         }
-        self._confidence = make_confidence(
-            self.dim, rule=rule, all_data=all_data, **self._parameters
-        )
+        self._confidence = make_confidence(self.dim, rule=rule, all_data=all_data, **self._parameters)
         confidence = self._confidence
         self._levels = stack.empty(INITIAL_LEVELS, self.dim, confidence.regularization)
         self._table = table.empty(np.empty((0, self.dim)), INITIAL_LEVELS)
         self.fixed_actions: Array | None = None
         set_radii(self._levels, confidence, 1, 1)
         if fixed_actions is not None:
-            actions = self._actions("fixed_actions", fixed_actions).copy()
+            actions = action_array("fixed_actions", fixed_actions, self.dim).copy()
+            check_norms("fixed_actions", actions, confidence.action_norm)
             self._table = table.empty(actions, INITIAL_LEVELS)
             table.compute(self._table, self._levels, 1)
             table.bound(self._table, self._levels, 1)
-            self.fixed_actions = _read_only(actions)
+            self.fixed_actions = read_only(actions)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
         self._rounds = 0
@@ -176,7 +104,7 @@ class LinearAgent:
     def bounds(self, actions: ArrayLike | None = None) -> Bounds:
         """Mean and bounds of every action; of the fixed ones if none are given."""
         X = self._action_set(actions)
-        self._check_norms("actions", X)
+        check_norms("actions", X, self._confidence.action_norm)
         out = np.empty((3, len(X)))
         self._bound_all(X, out)
         return Bounds(*out)
@@ -188,8 +116,7 @@ class LinearAgent:
         own = levels._replace(beta=np.empty_like(levels.beta))
         set_radii(own, c._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data
         return [
-            Level(l, int(levels.size[l - 1]), self._size_bound(l), float(own.beta[l - 1]))
-            for l in range(1, S + 1)
+            Level(i + 1, int(levels.size[i]), self._size_bound(i + 1), float(own.beta[i])) for i in range(S)
         ]
 
     # -- one round at a time -------------------------------------------------------------------
@@ -200,14 +127,14 @@ class LinearAgent:
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        self._check_norms("actions", X)
+        check_norms("actions", X, self._confidence.action_norm)
         choice = self._choose(X, actions is None)
         if choice.refuted:
             self._refute()
         decision = Decision(
             self._next_id,
-            choice.index,
-            _read_only(X[choice.index].copy()),
+            choice.chosen,
+            read_only(X[choice.chosen].copy()),
             choice.level,
             choice.mean,
             choice.width,
@@ -233,12 +160,10 @@ class LinearAgent:
         """
         waiting = self._waiting(decision)
         value = check.real("reward", reward)
-        count = check.count("times", times)
+        count = check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
         self._make_room(waiting.action, count)
-        compiled.update(
-            self._levels, self._table, self._confidence, waiting.action.copy(), value, count
-        )
+        compiled.update(self._levels, self._table, self._confidence, waiting.action.copy(), value, count)
         del self._pending[waiting.id]
         self._rounds += count
 
@@ -251,18 +176,17 @@ class LinearAgent:
 
         The bounds stay valid if each logged action was chosen without knowledge of its own noise.
         """
-        X = self._actions("actions", actions)
-        y = _floats("rewards", rewards)
+        X = action_array("actions", actions, self.dim)
+        check_norms("actions", X, self._confidence.action_norm)
+        y = floats("rewards", rewards)
         if y.shape != (len(X),):
             raise ValueError(f"rewards must have shape ({len(X)},) as actions do, got {y.shape}")
-        _check_finite("rewards", y)
+        check_finite("rewards", y)
         self._check_total("actions", len(y))
         done = 0
         while done < len(y):
             self._make_room(X[done], 1)
-            done += compiled.absorb(
-                self._levels, self._table, self._confidence, X[done:], y[done:]
-            )
+            done += compiled.absorb(self._levels, self._table, self._confidence, X[done:], y[done:])
         self._rounds += len(y)
 
     # -- many rounds at once -------------------------------------------------------------------
@@ -296,11 +220,11 @@ class LinearAgent:
             if rewards is not None:
                 raise ValueError("rewards must not be given with an instance, which has its own")
             length, first = self._instance_rounds(actions, rounds, start)
-            known_gap, mu = True, self._truth(truth)
-            trace = _empty_trace(length, known_gap, mu.size > 0)
+            mu = self._truth(truth)
+            trace = empty_trace(length, gap=True, covered=mu.size > 0)
             done = 0
             for count in _blocks(actions, first, length):
-                part = _part(trace, done, done + count)
+                part = trace.part(done, done + count)
                 self._play_instance(actions, first + done, count, seed, mu, part)
                 done += count
             return trace
@@ -309,19 +233,20 @@ class LinearAgent:
         for name, value in (("rounds", rounds), ("start", start)):
             if value is not None:
                 raise ValueError(f"{name} goes with an instance, not with an array of actions")
-        X = self._actions("actions", actions, fixed_or_not=True)
-        y = _floats("rewards", rewards)
+        X = action_array("actions", actions, self.dim, sequence=True)
+        check_norms("actions", X, self._confidence.action_norm)
+        y = floats("rewards", rewards)
         expected = (len(y), X.shape[-2]) if X.ndim == 2 else X.shape[:2]
         if y.ndim != 2 or y.shape != expected:
             shape = f"(T, {X.shape[-2]})" if X.ndim == 2 else str(expected)
             raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
-        _check_finite("rewards", y)
+        check_finite("rewards", y)
         self._check_total("rewards", len(y))
         mu = self._truth(truth)
-        trace = _empty_trace(len(y), mu.size > 0, mu.size > 0)
+        trace = empty_trace(len(y), gap=mu.size > 0, covered=mu.size > 0)
         self._play(X, y, mu, trace)
-        if trace.gap is not None:
-            _write_gaps(trace.gap, X @ mu, trace.index)
+        if mu.size > 0:
+            write_gaps(trace, X @ mu)
         return trace
 
     def stream(
@@ -337,63 +262,19 @@ class LinearAgent:
         length, first = self._instance_rounds(instance, rounds, start)
         mu = self._truth(truth)
         for count in _blocks(instance, first, length):
-            trace = _empty_trace(count, True, mu.size > 0)
+            trace = empty_trace(count, gap=True, covered=mu.size > 0)
             self._play_instance(instance, first, count, seed, mu, trace)
             first += count
             yield trace
 
-    # -- state on disk -------------------------------------------------------------------------
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a file, from which ``unipac.load`` continues bit for bit."""
-        waiting = list(self._pending.values())
-        header = {
-            "agent": type(self).__name__,
-            "dim": self.dim,
-            "parameters": self._parameters,
-            "rounds": self._rounds,
-            "next_id": self._next_id,
-            "consistent": self._consistent,
-            "pending": [[d.id, d.index, d.level] for d in waiting],
-            "random": self._random_state(),
-        }
-        values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
-        arrays: dict[str, NDArray[Any]] = {
-            **{f"levels.{name}": array for name, array in self._levels._asdict().items()},
-            **{f"table.{name}": array for name, array in self._table._asdict().items()},
-            "pending.actions": np.array([d.action for d in waiting]).reshape(-1, self.dim),
-            "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
-        }
-        storage.write(path, header, arrays)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a saved state; raises ``KeyError``, ``TypeError`` or ``ValueError`` if it does not fit."""
-        capacity = len(arrays["levels.size"])
-        levels = stack.empty(capacity, self.dim, 1.0)
-        fixed = table.empty(self._table.actions, capacity)
-        self._levels = stack.Levels(*(_like(arrays, "levels", *item) for item in levels._asdict().items()))
-        self._table = table.Table(*(_like(arrays, "table", *item) for item in fixed._asdict().items()))
-        actions = arrays["pending.actions"]
-        values = arrays["pending.values"].tolist()
-        if actions.shape != (len(header["pending"]), self.dim):
-            raise ValueError(f"the pending decisions have actions of shape {actions.shape}")
-        self._pending = {
-            id_: Decision(id_, index, _read_only(action), level, *numbers, self.certified)
-            for (id_, index, level), action, numbers in zip(
-                header["pending"], actions, values, strict=True
-            )
-        }
-        self._rounds = check.count("rounds", header["rounds"], least=0)
-        self._next_id = check.count("next_id", header["next_id"], least=0)
-        self._consistent = bool(header["consistent"])
-        self._set_random_state(header["random"])
+        saved.save(self, path)
 
     # -- what an algorithm may replace ---------------------------------------------------------
 
     def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
-        return compiled.Verdict(
-            *compiled.choose(self._levels, self._table, self._confidence, X, fixed)
-        )
+        return compiled.Verdict(*compiled.choose(self._levels, self._table, self._confidence, X, fixed))
 
     def _bound_all(self, X: Array, out: Array) -> bool:
         """Write mean, ucb and lcb of every action; whether the sets have a point in common."""
@@ -402,18 +283,13 @@ class LinearAgent:
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         """Play rounds on checked arrays."""
-        fixed = (
-            X.ndim == 2
-            and self.fixed_actions is not None
-            and np.array_equal(X, self.fixed_actions)
-        )
+        fixed = X.ndim == 2 and self.fixed_actions is not None and np.array_equal(X, self.fixed_actions)
         actions = X[None] if X.ndim == 2 else X
-        covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
-        record = compiled.Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
         done = 0
         while done < len(y):
             self._make_room(None, 1)
-            rest = compiled.Record(*(array[done:] for array in record))
+            rest = trace.part(done, len(y))
+            covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
             count, refuted = compiled.play(
                 self._levels,
                 self._table,
@@ -422,7 +298,7 @@ class LinearAgent:
                 y[done:],
                 truth,
                 fixed,
-                rest,
+                compiled.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
             )
             done += count
             self._rounds += count
@@ -434,9 +310,7 @@ class LinearAgent:
         c = self._confidence
         if c.rule == stack.SINGLE:
             return math.inf
-        return theory.level_size(
-            self.dim, level, regularization=c.regularization, action_norm=c.action_norm
-        )
+        return theory.level_size(self.dim, level, regularization=c.regularization, action_norm=c.action_norm)
 
     def _random_state(self) -> Any:
         """The state of the agent's own generator, None if it has none."""
@@ -452,57 +326,20 @@ class LinearAgent:
             if self.fixed_actions is None:
                 raise ValueError("actions must be given: this agent has no fixed_actions, got None")
             return self._table.actions
-        return self._actions("actions", actions, check_norms=False)
-
-    def _actions(
-        self,
-        name: str,
-        actions: ArrayLike,
-        *,
-        fixed_or_not: bool = False,
-        check_norms: bool = True,
-    ) -> Array:
-        """An (n, d) array in the form that kernels take; (T, n, d) too if ``fixed_or_not``."""
-        X = _floats(name, actions)
-        shapes = f"(n, {self.dim}) or (T, n, {self.dim})" if fixed_or_not else f"(n, {self.dim})"
-        if X.ndim != 2 and not (fixed_or_not and X.ndim == 3):
-            raise ValueError(f"{name} must have shape {shapes}, got {X.shape}")
-        if X.shape[-1] != self.dim or X.shape[-2] == 0:
-            raise ValueError(f"{name} must have shape {shapes} with n >= 1, got {X.shape}")
-        if check_norms:
-            self._check_norms(name, X)
-        return X
-
-    def _check_norms(self, name: str, X: Array) -> None:
-        limit = self._confidence.action_norm
-        rows = X if X.ndim == 2 else X.reshape(-1, self.dim)
-        bad = compiled.first_invalid(rows, limit * (1.0 + NORM_TOLERANCE))
-        if bad < 0:
-            return
-        where = f"{name}[{bad}]" if X.ndim == 2 else f"{name}[{bad // X.shape[1]}, {bad % X.shape[1]}]"
-        if not np.isfinite(rows[bad]).all():
-            raise ValueError(f"{name} must be finite, got {where} = {rows[bad]}")
-        norm = np.linalg.norm(rows[bad])
-        raise ValueError(
-            f"{name} must have norms at most {limit:g} (the argument action_norm), "
-            f"got {where} of norm {norm:.9g}"
-        )
+        return action_array("actions", actions, self.dim)
 
     def _truth(self, truth: ArrayLike | None) -> Array:
         """μ* as an array, empty if it is not given."""
         if truth is None:
             return np.empty(0)
-        mu = _floats("truth", truth)
+        mu = floats("truth", truth)
         if mu.shape != (self.dim,):
             raise ValueError(f"truth must have shape ({self.dim},), got {mu.shape}")
-        _check_finite("truth", mu)
+        check_finite("truth", mu)
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
-        if isinstance(decision, Decision):
-            id_ = decision.id
-        else:
-            id_ = check.count("decision", decision, least=0)
+        id_ = decision.id if isinstance(decision, Decision) else check.count("decision", decision, least=0)
         waiting = self._pending.get(id_)
         if waiting is None:
             if 0 <= id_ < self._next_id:
@@ -571,72 +408,9 @@ class LinearAgent:
         trace: Trace,
     ) -> None:
         offered = instance.rounds(first, count, seed)
-        self._check_norms("the actions of the instance", offered.actions)
+        check_norms("actions of the instance", offered.actions, self._confidence.action_norm)
         self._play(offered.actions, offered.rewards, truth, trace)
-        assert trace.gap is not None
-        _write_gaps(trace.gap, offered.means, trace.index)
-
-
-def _floats(name: str, values: ArrayLike) -> Array:
-    """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
-            raise TypeError
-        return np.require(array, np.float64, ["C", "W", "A"])
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be an array of real numbers, got {_describe(values)}"
-        ) from None
-
-
-def _describe(values: object) -> str:
-    text = repr(values)
-    return f"{type(values).__name__} {text if len(text) < 60 else text[:56] + ' ...'}"
-
-
-def _check_finite(name: str, array: Array) -> None:
-    finite = np.isfinite(array)
-    if not finite.all():
-        bad = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(f"{name} must be finite, got {name}{list(bad)} = {array[bad]}")
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
-def _empty_trace(length: int, with_gap: bool, with_covered: bool) -> Trace:
-    return Trace(
-        index=np.empty(length, dtype=np.int64),
-        level=np.empty(length, dtype=np.int64),
-        certificate=np.empty(length),
-        reward=np.empty(length),
-        gap=np.empty(length) if with_gap else None,
-        covered=np.empty(length, dtype=np.bool_) if with_covered else None,
-    )
-
-
-def _part(trace: Trace, begin: int, end: int) -> Trace:
-    """A view of some rounds of a trace."""
-    cut = slice(begin, end)
-    return Trace(
-        trace.index[cut],
-        trace.level[cut],
-        trace.certificate[cut],
-        trace.reward[cut],
-        None if trace.gap is None else trace.gap[cut],
-        None if trace.covered is None else trace.covered[cut],
-    )
-
-
-def _write_gaps(gap: Array, means: Array, index: NDArray[np.int64]) -> None:
-    if means.ndim == 1:
-        gap[:] = means.max() - means[index]
-    else:
-        gap[:] = means.max(axis=1) - means[np.arange(len(index)), index]
+        write_gaps(trace, offered.means)
 
 
 def _blocks(instance: BanditInstance, first: int, length: int) -> Iterator[int]:
@@ -646,13 +420,3 @@ def _blocks(instance: BanditInstance, first: int, length: int) -> Iterator[int]:
         count = min(end, (first // instance.block + 1) * instance.block) - first
         yield count
         first += count
-
-
-def _like(
-    arrays: Mapping[str, NDArray[Any]], group: str, name: str, model: NDArray[np.generic]
-) -> NDArray[Any]:
-    """A saved array, if it has the form of ``model``."""
-    array = arrays[f"{group}.{name}"]
-    if array.shape != model.shape or array.dtype != model.dtype or not np.isfinite(array).all():
-        raise ValueError(f"{group}.{name} has shape {array.shape} and type {array.dtype}")
-    return np.require(array, requirements=["C", "W"])

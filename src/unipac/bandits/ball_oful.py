@@ -5,9 +5,10 @@
     x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     support
     β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                            theory.radii.determinant
 
-The inner maximum over an ellipsoid and a ball: every mixture (1 − t)(‖θ − w‖²_Σ − β²) + t (‖θ‖² − S²) ≤ 0 of their
-inequalities is an ellipsoid that holds both, with a closed-form maximum; the least of these over t is the answer
-(strong duality). At that t its maximiser lies on both boundaries, so t is found by bisection on ‖θ‖ − S.
+The inner maximum over an ellipsoid and a ball: every mixture (1 − t)(‖θ − w‖²_Σ − β²) + t (‖θ‖² − S²) ≤ 0
+of their inequalities is an ellipsoid that holds both, with a closed-form maximum; the least of these over t
+is the answer (strong duality). At that t its maximiser lies on both boundaries, so t is found by bisection
+on ‖θ‖ − S.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from unipac import _checks as check
 from unipac._checks import one_of
 from unipac._jit import jit
 from unipac.bandits import rounds as compiled
-from unipac.bandits.agent import LinearAgent, Trace
+from unipac.bandits.agent import LinearAgent
+from unipac.bandits.records import Trace
 from unipac.linalg import ridge
 from unipac.linalg.levels import SINGLE, Levels
 
@@ -48,10 +50,8 @@ def axes(rows: Array) -> tuple[Array, Array, Array]:
 
 
 @jit
-def support(
-    eigenvalues: Array, centre: Array, beta: float, norm: float, x: Array
-) -> tuple[float, bool]:
-    """max ⟨x, θ⟩ over θ in ellipsoid and ball, in the axes of the ellipsoid; whether they intersect."""
+def support(eigenvalues: Array, centre: Array, beta: float, norm: float, x: Array) -> tuple[float, bool]:
+    """Max ⟨x, θ⟩ over θ in ellipsoid and ball, in the axes of the ellipsoid; whether they intersect."""
     length2 = np.dot(x, x)
     if length2 == 0.0:
         return 0.0, True
@@ -192,9 +192,7 @@ class BallOFUL(LinearAgent):
         certificate, refuted = compiled.certify(self._confidence, best, ucb, lcb)
         if not meets:
             certificate, refuted = 0.0 if self.certified else math.nan, True
-        return compiled.Verdict(
-            index, 1, mean, math.sqrt(width2), ucb, lcb, certificate, refuted
-        )
+        return compiled.Verdict(index, 1, mean, math.sqrt(width2), ucb, lcb, certificate, refuted)
 
     def _bound_all(self, X: Array, out: Array) -> bool:
         return bound_all(self._levels, self._confidence.norm, X, out)
@@ -209,10 +207,8 @@ class BallOFUL(LinearAgent):
             choice = self._choose(offered, False)
             if choice.refuted:
                 self._refute()
-            k = choice.index
-            compiled.update(
-                self._levels, self._table, self._confidence, offered[k], rewards[k], 1
-            )
+            k = choice.chosen
+            compiled.update(self._levels, self._table, self._confidence, offered[k], rewards[k], 1)
             self._rounds += 1
             trace.index[t] = k
             trace.level[t] = choice.level

@@ -1,4 +1,4 @@
-"""Which radius each set of an agent has: the formulas of ``theory.radii``, compiled, and their shares of δ."""
+"""Which radius each set of an agent has: the formulas of ``theory.radii``, compiled, and shares of δ."""
 
 from __future__ import annotations
 

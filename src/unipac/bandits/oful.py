@@ -5,8 +5,9 @@
     x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                       linalg.optimism.select
     β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                         theory.radii.determinant
 
-The maximum over (x, θ) in D_k × {θ: ‖θ − w‖_Σ ≤ β} of ⟨x, θ⟩ has the closed form above. β grows with the number of
-rounds, so bad actions are tried again and again: regret O(d √K log K), but no convergence (``docs/oful.md``).
+The maximum over (x, θ) in D_k × {θ: ‖θ − w‖_Σ ≤ β} of ⟨x, θ⟩ has the closed form above. β grows with the
+number of rounds, so bad actions are tried again and again: regret O(d √K log K), but no convergence
+(``docs/oful.md``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compiled rounds, shared by the agents whose state is a stack of levels.
 
-    choose   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
-    learn    add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
-    play     both, round after round
+choose   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
+learn    add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
+play     both, round after round
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REFUTED = 1e-12
 class Verdict(NamedTuple):
     """What is known of a chosen action."""
 
-    index: int
+    chosen: int
     level: int
     mean: float
     width: float
@@ -61,19 +61,6 @@ def scratch(levels: Levels) -> Scratch:
 
 
 @jit
-def first_invalid(X: Array, largest_norm: float) -> int:
-    """The first row that is not finite or too long, -1 if there is none."""
-    n, d = X.shape
-    for k in range(n):
-        norm2 = 0.0
-        for j in range(d):
-            norm2 += X[k, j] * X[k, j]
-        if not norm2 <= largest_norm * largest_norm:  # also true for NaN
-            return k
-    return -1
-
-
-@jit
 def verdict(
     levels: Levels, S: int, confidence: Confidence, index: int, means: Array, width2: Array
 ) -> Verdict:
@@ -101,16 +88,14 @@ def bounds(levels: Levels, S: int, means: Array, width2: Array) -> tuple[float, 
 
 
 @jit
-def certify(
-    confidence: Confidence, best: float, ucb: float, lcb: float
-) -> tuple[float, bool]:
-    """The certificate of an action with these bounds where no ucb is above ``best``; whether its bounds
-    contradict each other.
+def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+    """The certificate of an action with these bounds, and whether they refute the assumptions.
+
+    No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other.
     """
-    refuted = lcb > ucb + REFUTED * max(abs(lcb), abs(ucb))
     if not confidence.certified:
-        return math.nan, refuted
-    if refuted:
+        return math.nan, False  # bounds that are not proven refute nothing
+    if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
         return 0.0, True
     # ⟨μ*, x* − x⟩ ≤ ‖μ*‖ (‖x*‖ + ‖x‖) ≤ 2SL, whatever was seen.
     cap = 2.0 * confidence.norm * confidence.action_norm
@@ -118,9 +103,7 @@ def certify(
 
 
 @jit
-def choose(
-    levels: Levels, fixed: Table, confidence: Confidence, X: Array, from_table: bool
-) -> Verdict:
+def choose(levels: Levels, fixed: Table, confidence: Confidence, X: Array, from_table: bool) -> Verdict:
     """The choice among the rows of X, or among the fixed actions."""
     s = scratch(levels)
     n, d = X.shape
@@ -166,22 +149,16 @@ def learn(
     S_before = stack.top(levels)
     for i in range(S_before):
         s.before[i] = s.width2[i]
-    lowest = stack.add(
-        levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below
-    )
+    lowest = stack.add(levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below)
     S = stack.top(levels)
     set_radii(levels, confidence, min(lowest, S_before), S)
     if fixed.norms.size > 0:
-        table.learn(
-            fixed, levels, confidence.rule, lowest, S_before, S, x, y, s.means, s.before, times
-        )
+        table.learn(fixed, levels, confidence.rule, lowest, S_before, S, x, y, s.means, s.before, times)
     return min(lowest, S_before)
 
 
 @jit
-def update(
-    levels: Levels, fixed: Table, confidence: Confidence, x: Array, y: float, times: int
-) -> None:
+def update(levels: Levels, fixed: Table, confidence: Confidence, x: Array, y: float, times: int) -> None:
     """Learn from a reward for x; the level is decided now, before the reward is looked at."""
     s = scratch(levels)
     stack.evaluate(levels, stack.top(levels), x, s.means, s.width2)
@@ -189,14 +166,12 @@ def update(
 
 
 @jit
-def absorb(
-    levels: Levels, fixed: Table, confidence: Confidence, X: Array, y: Array
-) -> int:
+def absorb(levels: Levels, fixed: Table, confidence: Confidence, X: Array, y: Array) -> int:
     """Learn from logged rounds; returns how many fitted into the stack."""
     s = scratch(levels)
     for t in range(y.size):
         S = stack.top(levels)
-        if S >= levels.size.size:
+        if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
         learn(levels, fixed, confidence, X[t], y[t], 1, s)
@@ -206,7 +181,7 @@ def absorb(
 class Record(NamedTuple):
     """Where ``play`` writes what happened in each of T rounds."""
 
-    index: NDArray[np.int64]
+    chosen: NDArray[np.int64]
     level: NDArray[np.int64]
     certificate: Array
     reward: Array
@@ -239,7 +214,7 @@ def play(
     changed = 1
     for t in range(T):
         S = stack.top(levels)
-        if S >= capacity:
+        if capacity <= S:
             return t, any_refuted
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
@@ -250,7 +225,7 @@ def play(
             k = optimism.select(levels, S, X, work, s.means, s.width2)
         choice = verdict(levels, S, confidence, k, s.means, s.width2)
         any_refuted |= choice.refuted
-        record.index[t] = k
+        record.chosen[t] = k
         record.level[t] = choice.level
         record.certificate[t] = choice.certificate
         record.reward[t] = rewards[t, k]
@@ -259,9 +234,7 @@ def play(
 
 
 @jit
-def _covers(
-    levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[np.bool_]
-) -> bool:
+def _covers(levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[np.bool_]) -> bool:
     """Whether the truth lies in all sets; only those from ``changed`` on are tested again."""
     if changed > 0:
         for i in range(changed - 1, S):

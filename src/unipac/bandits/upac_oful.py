@@ -1,7 +1,7 @@
 """UPAC-OFUL: Algorithm 1 of He, Zhou and Gu (2021), to the letter.
 
-Setting: in round k actions D_k ⊂ R^d are offered, ‖x‖ ≤ L; the reward of x is ⟨μ*, x⟩ plus R-sub-Gaussian noise,
-‖μ*‖ ≤ S.
+Setting: in round k actions D_k ⊂ R^d are offered, ‖x‖ ≤ L; the reward of x is ⟨μ*, x⟩ plus R-sub-Gaussian
+noise, ‖μ*‖ ≤ S.
 
     line  pseudo-code                                                     here
     1     C^l ← ∅ for all l, S_1 = 1                                      linalg.levels.empty
@@ -19,8 +19,9 @@ Setting: in round k actions D_k ⊂ R^d are offered, ‖x‖ ≤ L; the reward o
     l_k             decision.level              how much there was to learn
     ‖x‖_{Σ⁻¹}, w    decision.width, .mean       of the level that attains the minimum of line 8
 
-Theorem 1: with probability 1 − δ, for all ε > 0 at once, the number of rounds with a gap above ε is
-O(d² log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants. ``docs/upac_oful.md`` lists every deviation.
+Theorem 1: with probability 1 − δ, for all ε > 0 at once, the number of rounds with a gap above ε is O(d²
+log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants. ``docs/upac_oful.md`` lists every
+deviation.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class UPACOFUL(LinearAgent):
         norm: S, a bound on the norm of the unknown parameter.
         regularization: λ > 0 of the ridge regressions.
         action_norm: L, a bound on the norm of the actions.
-        radius: "theorem" as in the paper, or the smaller "determinant" or "mixture", proven for all R, S, L, λ.
+        radius: "theorem" as in the paper, or the smaller "determinant" or "mixture".
         bonus_scale: multiplies the radius; other than 1, nothing is certified.
         fixed_actions: (n, d); then ``choose()`` needs no argument and costs O(nd).
 
@@ -50,8 +51,9 @@ class UPACOFUL(LinearAgent):
     >>> for _ in range(100):
     ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
     ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])
-    >>> [level.size for level in agent.levels()]
-    [10, 51, 39]
+    >>> levels = agent.levels()
+    >>> sum(level.size for level in levels), all(level.size <= level.bound for level in levels)
+    (100, True)
     """
 
     def __init__(

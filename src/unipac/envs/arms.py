@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac.envs._checks import integer, require
+from unipac import _checks as check
 from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
 
 _NORM_TOLERANCE = 1e-12
@@ -59,16 +59,14 @@ def soare(dim: int = 5, angle: float = 0.1, *, noise: float = 1.0) -> BanditInst
         >>> instance.rounds(0, 1, seed=0).means
         array([1.   , 0.   , 0.995])
     """
-    dim = integer("dim", dim, 2)
-    require(0 < angle < math.pi / 2, "angle", "in (0, pi/2)", angle)
+    dim = check.count("dim", dim, least=2)
+    check.require(0 < angle < math.pi / 2, "angle", "in (0, pi/2)", angle)
     arms = np.eye(dim + 1, dim)
     arms[dim, :2] = math.cos(angle), math.sin(angle)
     return _fixed_arms("soare", arms, np.eye(dim)[0], noise)
 
 
-def end_of_optimism(
-    epsilon: float = 0.01, *, alpha: float = 1.0, noise: float = 1.0
-) -> BanditInstance:
+def end_of_optimism(epsilon: float = 0.01, *, alpha: float = 1.0, noise: float = 1.0) -> BanditInstance:
     """The instance of "The End of Optimism?" by Lattimore and Szepesvári (2017).
 
     The arms are e_1, e_2 and (1 - epsilon, 8 alpha epsilon), with theta = e_1, so the gaps are
@@ -86,10 +84,10 @@ def end_of_optimism(
                [0.  , 1.  ],
                [0.99, 0.08]])
     """
-    require(1 <= alpha < math.inf, "alpha", "a finite number >= 1", alpha)
+    check.require(1 <= alpha < math.inf, "alpha", "a finite number >= 1", alpha)
     largest = 2 / (1 + 64 * alpha**2)
     expected = f"in (0, {largest:.6g}] for alpha = {alpha:g}"
-    require(0 < epsilon <= largest, "epsilon", expected, epsilon)
+    check.require(0 < epsilon <= largest, "epsilon", expected, epsilon)
     arms = [[1.0, 0.0], [0.0, 1.0], [1 - epsilon, 8 * alpha * epsilon]]
     return _fixed_arms("end_of_optimism", arms, [1.0, 0.0], noise)
 
@@ -103,12 +101,10 @@ def _fixed_arms(
 ) -> BanditInstance:
     arms = np.asarray(arms, dtype=np.float64)
     theta = np.asarray(theta, dtype=np.float64)
-    require(arms.ndim == 2 and arms.size > 0, "arms", "of shape (n, d), not empty", arms.shape)
+    check.require(arms.ndim == 2 and arms.size > 0, "arms", "of shape (n, d), not empty", arms.shape)
     n_actions, dim = arms.shape
-    require(theta.shape == (dim,), "theta", f"of shape ({dim},) as the arms", theta.shape)
-    require(bool(np.isfinite(theta).all()), "theta", "finite", theta)
+    check.require(theta.shape == (dim,), "theta", f"of shape ({dim},) as the arms", theta.shape)
+    check.require(bool(np.isfinite(theta).all()), "theta", "finite", theta)
     longest = float(np.linalg.norm(arms, axis=1).max())
-    require(longest <= 1 + _NORM_TOLERANCE, "arms", "of norm at most 1", longest)
-    return _FixedArms(
-        name, dim, n_actions, theta=theta, actions=arms, noise=noise, noise_kind=noise_kind
-    )
+    check.require(longest <= 1 + _NORM_TOLERANCE, "arms", "of norm at most 1", longest)
+    return _FixedArms(name, dim, n_actions, theta=theta, actions=arms, noise=noise, noise_kind=noise_kind)

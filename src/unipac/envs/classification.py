@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac.envs._checks import integer, require
+from unipac import _checks as check
 from unipac.envs.instance import BanditInstance, FloatArray, read_only
 
 
@@ -60,14 +60,14 @@ def digits(components: int = 8) -> BanditInstance:
         >>> instance.rounds(0, 3, seed=0).rewards.sum(axis=1)
         array([1., 1., 1.])
     """
-    components = integer("components", components, 1)
+    components = check.count("components", components)
     try:
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise ImportError('envs.digits needs scikit-learn: pip install "unipac[data]"') from error
     images, labels = load_digits(return_X_y=True)
     rank = int(np.linalg.matrix_rank(images - images.mean(axis=0)))
-    require(components <= rank, "components", f"an integer <= {rank}", components)
+    check.require(components <= rank, "components", f"an integer <= {rank}", components)
     scores = _standard_scores(images, components)
     features = np.column_stack([scores, np.ones(len(scores))])
     features /= np.linalg.norm(features, axis=1).max()

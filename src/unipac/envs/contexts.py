@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unipac.envs._checks import integer
+from unipac import _checks as check
 from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
 
 
@@ -37,9 +37,9 @@ def sphere(
         >>> bool(np.allclose(actions @ instance.theta, rewards))
         True
     """
-    dim = integer("dim", dim, 1)
-    n_actions = integer("n_actions", n_actions, 1)
-    theta = _on_sphere(np.random.default_rng(integer("seed", seed, 0)), (dim,))
+    dim = check.count("dim", dim)
+    n_actions = check.count("n_actions", n_actions)
+    theta = _on_sphere(np.random.default_rng(check.count("seed", seed, least=0)), (dim,))
     return _Sphere("sphere", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
 
 

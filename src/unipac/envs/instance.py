@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac.envs._checks import integer, require
+from unipac import _checks as check
 
 FloatArray = NDArray[np.float64]
 NoiseKind = Literal["gaussian", "rademacher"]
@@ -78,13 +78,12 @@ class BanditInstance(ABC):
         noise: float = 0.0,
         noise_kind: NoiseKind = "gaussian",
     ) -> None:
-        require(0 <= noise < np.inf, "noise", "a finite number >= 0", noise)
         kinds = get_args(NoiseKind)
-        require(noise_kind in kinds, "noise_kind", f"one of {kinds}", noise_kind)
+        check.require(noise_kind in kinds, "noise_kind", f"one of {kinds}", noise_kind)
         self.name = name
         self.dim = dim
         self.n_actions = n_actions
-        self.noise = float(noise)
+        self.noise = check.nonnegative("noise", noise)
         self.noise_kind = noise_kind
         self.theta = None if theta is None else read_only(theta)
         if norm is None:
@@ -109,8 +108,8 @@ class BanditInstance(ABC):
         Returns:
             Fresh arrays, C-contiguous and of type float64.
         """
-        start = integer("start", start, 0)
-        count = integer("count", count, 0)
+        start = check.count("start", start, least=0)
+        count = check.count("count", count, least=0)
         entropy, spawn_key = _stream(seed)
         lead = (count,) if self.actions is None else ()
         drawn = Rounds(
@@ -172,6 +171,6 @@ def read_only(array: FloatArray) -> FloatArray:
 def _stream(seed: int | np.random.SeedSequence) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Entropy and spawn key of a seed, in a form that can be compared."""
     if not isinstance(seed, np.random.SeedSequence):
-        return (integer("seed", seed, 0),), ()
+        return (check.count("seed", seed, least=0),), ()
     entropy = np.asarray(seed.entropy, dtype=np.object_).ravel()
     return tuple(int(word) for word in entropy), seed.spawn_key

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac.envs._checks import integer, require
+from unipac import _checks as check
 from unipac.envs.instance import BanditInstance, FloatArray
 
 
@@ -62,7 +62,7 @@ class Killer(_SwitchingArms):
         Returns:
             The number of forced rounds, 0 if round `k` is free.
         """
-        k = integer("k", k, 0)
+        k = check.count("k", k, least=0)
         run = bisect_right(self._runs, k, key=lambda bounds: bounds[0]) - 1
         return max(self._runs[run][1] - k, 0)
 
@@ -89,7 +89,7 @@ def appendix_a(forced: int = 1000) -> BanditInstance:
         [0.0, 1.0],
         forced_arms=[[1.0, 0.0], [-1.0, 0.0]],
         free_arms=[[0.0, 1.0], [0.0, -1.0]],
-        runs=[(0, integer("forced", forced, 0))],
+        runs=[(0, check.count("forced", forced, least=0))],
     )
 
 
@@ -108,7 +108,7 @@ def killer(forced: int = 1000) -> Killer:
         array([[0.5, 0.5],
                [0.5, 0. ]])
     """
-    return _killer("killer", [(0, integer("forced", forced, 0))])
+    return _killer("killer", [(0, check.count("forced", forced, least=0))])
 
 
 def killer_phases(forced: Sequence[int] = (10**3, 10**6), choices: int = 200) -> Killer:
@@ -125,14 +125,12 @@ def killer_phases(forced: Sequence[int] = (10**3, 10**6), choices: int = 200) ->
         >>> [instance.forced_at(k) for k in range(8)]
         [2, 1, 0, 3, 2, 1, 0, 0]
     """
-    require(
-        isinstance(forced, Sequence) and len(forced) > 0, "forced", "a sequence, not empty", forced
-    )
-    choices = integer("choices", choices, 1)
+    check.require(isinstance(forced, Sequence) and len(forced) > 0, "forced", "a sequence, not empty", forced)
+    choices = check.count("choices", choices)
     runs = []
     begin = 0
     for phase, length in enumerate(forced):
-        end = begin + integer(f"forced[{phase}]", length, 0)
+        end = begin + check.count(f"forced[{phase}]", length, least=0)
         runs.append((begin, end))
         begin = end + choices
     return _killer("killer_phases", runs)

@@ -2,11 +2,11 @@
 
     ucb(x) = min_l [ mean_l(x) + β_l width_l(x) ]        lcb(x) = max_l [ mean_l(x) − β_l width_l(x) ]
 
-An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds every
-action at once; then the action with the largest bound is evaluated, level by level, until a value
+An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds
+every action at once; then the action with the largest bound is evaluated, level by level, until a value
 tops all bounds that are left. The bounds of a large problem come from BLAS and are raised by more than
-their rounding error. Hence the winner is always the first maximiser of the ucb that ``ridge.evaluate`` gives,
-whichever way the bounds were computed.
+their rounding error. Hence the winner is always the first maximiser of the ucb that ``ridge.evaluate``
+gives, whichever way the bounds were computed.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
 
 
 @jit
-def select(
-    levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array
-) -> int:
+def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array) -> int:
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape
     blas = n * d * d >= BLAS_FROM
@@ -109,6 +107,7 @@ def race(
     for k in range(work.exact.size):
         work.exact[k] = False
     best = -math.inf
+    leader = -1
     trials = 0
     while True:
         k = first_largest(work.bound)
@@ -117,8 +116,9 @@ def race(
         value = _evaluate(levels, S, X[k], best, work.trial)
         work.bound[k] = value
         work.exact[k] = True
-        if value >= best:
+        if value > best or (value == best and k < leader):
             best = value
+            leader = k
             for i in range(S):
                 means[i] = work.trial[0, i]
                 width2[i] = work.trial[1, i]
@@ -152,7 +152,8 @@ def rounding(levels: Levels, level: int) -> float:
         z2 += rows[i, d + 1] ** 2
         for j in range(i + 1):
             m2 += rows[i, j] ** 2
-    return 4.0 * d * EPSILON * math.sqrt(m2) * (abs(levels.beta[level - 1]) + math.sqrt(z2))
+    slack: float = 4.0 * d * EPSILON * math.sqrt(m2) * (abs(levels.beta[level - 1]) + math.sqrt(z2))
+    return slack
 
 
 @jit
@@ -171,7 +172,7 @@ def _evaluate(levels: Levels, S: int, x: Array, best: float, trial: Array) -> fl
 
 @jit
 def _ucb(work: Workspace, k: int, beta: float, slack: float, x: Array) -> float:
-    ucb = work.mean[k] + beta * math.sqrt(work.width2[k])
+    ucb: float = work.mean[k] + beta * math.sqrt(work.width2[k])
     if slack > 0.0:
         norm2 = 0.0
         for j in range(x.size):
@@ -243,9 +244,7 @@ def _by_columns(levels: Levels, level: int, X: Array, work: Workspace) -> None:
         while j + 3 <= i:  # four terms a pass, added in the same order as one by one
             m0, m1, m2, m3 = rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3]
             for k in range(N):
-                u[k] = (
-                    ((u[k] + m0 * XT[j, k]) + m1 * XT[j + 1, k]) + m2 * XT[j + 2, k]
-                ) + m3 * XT[j + 3, k]
+                u[k] = (((u[k] + m0 * XT[j, k]) + m1 * XT[j + 1, k]) + m2 * XT[j + 2, k]) + m3 * XT[j + 3, k]
             j += 4
         while j <= i:
             m0 = rows[i, j]

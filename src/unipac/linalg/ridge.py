@@ -10,15 +10,15 @@ so that for any x, with u = Mx,
 
     width²  ‖x‖²_{Σ⁻¹} = u·u             mean  ⟨Σ⁻¹b, x⟩ = u·z
 
-Neither subtracts, so both stay accurate for directions that were seen a million times, where
-xᵀΣ⁻¹x with an explicit inverse loses all digits of 1/λ. A round (x, y) is one more row (xᵀ, y) below (R, z); d
-Givens rotations push it in, and the same rotations turn (M over a zero row) into the new M:
+Neither subtracts, so both stay accurate for directions that were seen a million times, where xᵀΣ⁻¹x with an
+explicit inverse loses all digits of 1/λ. A round (x, y) is one more row (xᵀ, y) below (R, z); d Givens
+rotations push it in, and the same rotations turn (M over a zero row) into the new M:
 
     G [R  z] = [R' z']      G [M] = [M']
       [xᵀ y]   [0   ·]        [0]   [· ]
 
-m equal rounds are the single row √m (xᵀ, y). Row i of M ends where row i of R begins, hence the packed layout:
-one array ``rows`` of shape (d, d + 2), whose row i is
+m equal rounds are the single row √m (xᵀ, y). Row i of M ends where row i of R begins, hence the packed
+layout: one array ``rows`` of shape (d, d + 2), whose row i is
 
     M_i0 ... M_ii | R_ii ... R_i,d-1 | z_i
 
@@ -77,13 +77,14 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
         if x_i == 0.0:
             continue
         length = math.sqrt(r_ii * r_ii + x_i * x_i)
-        cos = r_ii / length
+        # cos = 1 − sin τ; written as small corrections, a rotation rounds less.
         sin = x_i / length
+        tau = x_i / (length + r_ii)
         for j in range(d + 2):
             upper = rows[i, j]
             lower = below[j]
-            rows[i, j] = cos * upper + sin * lower
-            below[j] = cos * lower - sin * upper
+            rows[i, j] = upper + sin * (lower - tau * upper)
+            below[j] = lower - sin * (upper + tau * lower)
         rows[i, i + 1] = length
         below[i + 1] = 0.0
 
@@ -108,7 +109,7 @@ def refresh(rows: Array) -> None:
 
 @jit
 def log_determinant(rows: Array, regularization: float) -> float:
-    """log det(Σ/λ) = 2 Σ_i log R_ii − d log λ."""
+    """Log det(Σ/λ) = 2 Σ_i log R_ii − d log λ."""
     total = 0.0
     for i in range(rows.shape[0]):
         total += 2.0 * math.log(rows[i, i + 1]) - math.log(regularization)

@@ -4,9 +4,10 @@ After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old 
 
     mean_i  += g_i (y − m)        width_i² −= g_i² (1 + q²)
 
-This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew, and when
-log det(Σ) has risen by more than log 4, so that no width has shrunk below half in between. The upper bounds
-are raised by more than what can have gone wrong, and enter the race of ``optimism`` like any others.
+This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew,
+and when log det(Σ) has risen by more than log 4, so that no width has shrunk below half in between. The
+upper bounds are raised by more than what can have gone wrong, and enter the race of ``optimism`` like any
+others.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Table(NamedTuple):
 
 def empty(actions: Array, capacity: int) -> Table:
     """A table for these actions, to be filled by ``compute``."""
-    n, d = actions.shape
+    n = len(actions)
     return Table(
         actions=actions,
         columns=np.ascontiguousarray(actions.T),
@@ -158,13 +159,11 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 def _is_outlier(levels: Levels, level: int, residual: float) -> bool:
     """Whether a residual is larger than the numbers to which ``optimism.rounding`` relates errors."""
     z = levels.rows[level - 1, :, -1]
-    return abs(residual) > levels.beta[level - 1] + math.sqrt((z * z).sum())
+    return bool(abs(residual) > levels.beta[level - 1] + math.sqrt((z * z).sum()))
 
 
 @jit
-def _step(
-    table: Table, levels: Levels, level: int, x: Array, residual: float, width2: float
-) -> None:
+def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, width2: float) -> None:
     i = level - 1
     rows = levels.rows[i]
     d, n = table.columns.shape

@@ -79,9 +79,7 @@ def certificate_violations(
     gaps = _checked(gaps)
     certificates = np.asarray(certificates, dtype=np.float64)
     if certificates.shape != gaps.shape:
-        raise ValueError(
-            f"certificates must have the shape {gaps.shape} of gaps, got {certificates.shape}"
-        )
+        raise ValueError(f"certificates must have the shape {gaps.shape} of gaps, got {certificates.shape}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be >= 0, got {tolerance!r}")
     return gaps > certificates + tolerance

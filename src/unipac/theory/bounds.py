@@ -21,14 +21,12 @@ from unipac.theory import radii
 Radius = Literal["theorem", "determinant", "mixture"]
 
 
-def level_size(
-    dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0
-) -> int:
+def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0) -> int:
     """The most rounds that level l can hold: the largest m with (m − 1) log(1 + 4^-l) ≤ d log(1 + mL²/(dλ)).
 
     A sharper form of the paper's Lemma 5.1 (|C^l| ≤ 17 d l 4^l for λ ≥ 1), valid for any λ > 0 and L.
 
-    >>> level_size(1, 1)      # 11 log 1.25 = 2.4546 ≤ log 13 = 2.5649, but 12 log 1.25 = 2.6777 > log 14 = 2.6391
+    >>> level_size(1, 1)      # 11 log 1.25 = 2.455 ≤ log 13 = 2.565, but 12 log 1.25 = 2.678 > log 14 = 2.639
     12
     >>> level_size(1, 1, regularization=4.0)  # 4 log 1.25 = 0.8926 > log(1 + 5/4) = 0.8109
     4
@@ -45,7 +43,7 @@ def level_size(
     upper = 2.0
     while excess(upper) <= 0.0:
         upper *= 2.0
-    m = math.floor(brentq(excess, 1.0, upper, xtol=1e-9, rtol=1e-15))
+    m: int = math.floor(brentq(excess, 1.0, upper, xtol=1e-9, rtol=1e-15))
     return m + 1 if excess(m + 1.0) <= 0.0 else m
 
 
@@ -64,20 +62,19 @@ def mistake_bound(
 ) -> float:
     """With probability 1 − δ, for all ε at once: the number of rounds with a gap above ε is at most this.
 
-    Rounds of level l > 1 have a gap of at most 2 β_{l-1} 2^-(l-1), so mistakes happen on levels l ≤ l* only, where l*
-    is the last level for which this exceeds ε (and at least 1); the bound is Σ_{l ≤ l*} ``level_size``. β_l is the
-    radius of a full level: of C^l, or of C^1 ∪ ... ∪ C^l if ``nested``. ``all_data`` gives half of δ to the set of all
-    data. It is infinite for ε below about 1e-11, since actions of norm below 1e-12 L are not stored.
+    Rounds of level l > 1 have a gap of at most 2 β_{l-1} 2^-(l-1), so mistakes happen on levels l ≤ l*
+    only, where l* is the last level for which this exceeds ε (and at least 1); the bound is Σ_{l ≤ l*}
+    ``level_size``. β_l is the radius of a full level: of C^l, or of C^1 ∪ ... ∪ C^l if ``nested``.
+    ``all_data`` gives half of δ to the set of all data. It is infinite for ε below about 1e-11, since
+    actions of norm below 1e-12 L are not stored.
 
     >>> mistake_bound(0.5, 3, 0.05)      # paper's constants: 1.5e8
     35336
-    >>> mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 2 β_1/2 = 0.35 < 2, so only level 1: level_size(1, 1)
+    >>> mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 2 β_1/2 = 0.35 < 2: only level 1
     12
     """
     eps = check.positive("eps", eps)
-    bounds = _LevelBounds(
-        dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm
-    )
+    bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
     if eps < bounds.negligible_gap:
         return math.inf
     total = 0
@@ -110,9 +107,7 @@ def regret_bound(
     20.0
     """
     left = check.count("rounds", rounds, least=0)
-    bounds = _LevelBounds(
-        dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm
-    )
+    bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
     levels = []
     room = 0
     for level, (size, gap) in enumerate(bounds, start=1):
@@ -184,9 +179,7 @@ class _LevelBounds:
         self.regularization = check.positive("regularization", regularization)
         self.action_norm = check.positive("action_norm", action_norm)
         if radius not in ("theorem", "determinant", "mixture"):
-            raise ValueError(
-                f"radius must be 'theorem', 'determinant' or 'mixture', got {radius!r}"
-            )
+            raise ValueError(f"radius must be 'theorem', 'determinant' or 'mixture', got {radius!r}")
         if radius == "theorem" and not radii.theorem_is_proven(
             dim,
             self.delta,
@@ -218,8 +211,8 @@ class _LevelBounds:
     def steady_from(self) -> int:
         """Beyond this level gaps decrease.
 
-        From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does not
-        double; nor does ``theorem`` from l = 2 on.
+        From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does
+        not double; nor does ``theorem`` from l = 2 on.
         """
         return max(3, 4 + math.ceil(math.log(self.regularization / self.action_norm**2, 4)))
 

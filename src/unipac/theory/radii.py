@@ -115,9 +115,7 @@ def theorem_is_proven(
     )
 
 
-def _check_set(
-    logdet: float, delta: float, noise: float, norm: float, regularization: float
-) -> None:
+def _check_set(logdet: float, delta: float, noise: float, norm: float, regularization: float) -> None:
     check.nonnegative("logdet", logdet)
     check.probability("delta", delta)
     check.nonnegative("noise", noise)
@@ -129,18 +127,12 @@ def _theorem(dim: int, level: int, delta: float) -> float:
     return 6.0 * math.sqrt(dim * level * math.log(dim * level / delta))
 
 
-def _determinant(
-    logdet: float, delta: float, noise: float, norm: float, regularization: float
-) -> float:
+def _determinant(logdet: float, delta: float, noise: float, norm: float, regularization: float) -> float:
     return noise * math.sqrt(logdet + 2.0 * math.log(1.0 / delta)) + math.sqrt(regularization) * norm
 
 
-def _mixture(
-    logdet: float, delta: float, noise: float, norm: float, regularization: float
-) -> float:
-    return math.sqrt(
-        noise**2 * (logdet + 2.0 * math.log(1.0 / delta)) + regularization * norm**2
-    )
+def _mixture(logdet: float, delta: float, noise: float, norm: float, regularization: float) -> float:
+    return math.sqrt(noise**2 * (logdet + 2.0 * math.log(1.0 / delta)) + regularization * norm**2)
 
 
 def _level_delta(delta: float, level: int) -> float:

@@ -1,0 +1,82 @@
+"""Arrays from users, in the one form that the kernels take."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac._jit import jit
+
+Array = NDArray[np.float64]
+
+NORM_TOLERANCE = 1e-6
+"""Relative excess over the bound on ‖x‖ that passes for rounding."""
+
+
+def floats(name: str, values: ArrayLike) -> Array:
+    """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub":
+            raise TypeError
+        return np.require(array, np.float64, ["C", "W", "A"])
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of real numbers, got {_describe(values)}") from None
+
+
+def _describe(values: object) -> str:
+    text = repr(values)
+    return f"{type(values).__name__} {text if len(text) < 60 else text[:56] + ' ...'}"
+
+
+def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False) -> Array:
+    """An (n, d) array of at least one action; also (T, n, d) if a ``sequence`` of sets will do."""
+    X = floats(name, actions)
+    shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
+    dimensions = (2, 3) if sequence else (2,)
+    if X.ndim not in dimensions or X.shape[-1] != dim or X.shape[-2] == 0:
+        raise ValueError(f"{name} must have shape {shapes} with n >= 1, got {X.shape}")
+    return X
+
+
+def check_norms(name: str, X: Array, largest: float) -> None:
+    """Refuse actions that are not finite or longer than ``largest``."""
+    rows = X if X.ndim == 2 else X.reshape(-1, X.shape[-1])
+    bad = first_invalid(rows, largest * (1.0 + NORM_TOLERANCE))
+    if bad < 0:
+        return
+    where = f"{name}[{bad}]" if X.ndim == 2 else f"{name}[{bad // X.shape[1]}, {bad % X.shape[1]}]"
+    if not np.isfinite(rows[bad]).all():
+        raise ValueError(f"{name} must be finite, got {where} = {rows[bad]}")
+    raise ValueError(
+        f"{name} must have norms of at most {largest:g} (the argument action_norm), "
+        f"got {where} of norm {np.linalg.norm(rows[bad]):.9g}"
+    )
+
+
+@jit
+def first_invalid(X: Array, largest_norm: float) -> int:
+    """The first row that is not finite or too long, -1 if there is none."""
+    n, d = X.shape
+    for k in range(n):
+        norm2 = 0.0
+        for j in range(d):
+            norm2 += X[k, j] * X[k, j]
+        if not norm2 <= largest_norm * largest_norm:  # also true for NaN
+            return k
+    return -1
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Refuse NaN and infinities."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(f"{name} must be finite, got {name}{list(bad)} = {array[bad]}")
+
+
+def read_only(array: Array) -> Array:
+    """A view through which nobody can write."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

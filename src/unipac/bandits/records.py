@@ -1,0 +1,114 @@
+"""What agents hand out: decisions, bounds, levels, traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """An action chosen, with what is known of it at that moment."""
+
+    id: int
+    """Names the decision when its reward comes."""
+    index: int
+    """Row of the chosen action."""
+    action: Array
+    """(d,), read-only."""
+    level: int
+    """The first level in which the action is wider than 2^-level: small means much to learn."""
+    mean: float
+    """Estimated reward, in the set that attains ``ucb``."""
+    width: float
+    """‖x‖_{Σ⁻¹} in that set, without the radius."""
+    ucb: float
+    """The least upper bound on the expected reward."""
+    lcb: float
+    """The greatest lower bound on it."""
+    certificate: float
+    """With probability 1 − δ, for all rounds at once, the best action is better by no more than this.
+
+    NaN where ``certified`` is False.
+    """
+    certified: bool
+    """Whether the bounds are proven: an unscaled radius under its theorem's assumptions."""
+
+
+class Bounds(NamedTuple):
+    """What is known of each of n actions."""
+
+    mean: Array
+    """(n,)."""
+    ucb: Array
+    """(n,)."""
+    lcb: Array
+    """(n,)."""
+
+
+class Level(NamedTuple):
+    """The state of one level."""
+
+    level: int
+    size: int
+    """How many rounds belong to it."""
+    bound: float
+    """No more than this many ever will; infinite where nothing bounds it."""
+    radius: float
+    """β of its confidence set."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What happened in T rounds, as arrays of length T."""
+
+    index: NDArray[np.int64]
+    level: NDArray[np.int64]
+    certificate: Array
+    reward: Array
+    gap: Array | None = None
+    """Expected loss against the best action, where the instance or ``truth`` tells it."""
+    covered: NDArray[np.bool_] | None = None
+    """Whether ``truth`` was in all confidence sets at the time of the choice, where it was given."""
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def part(self, begin: int, end: int) -> Trace:
+        """A view of the rounds from ``begin`` to ``end``."""
+        cut = slice(begin, end)
+        return Trace(
+            self.index[cut],
+            self.level[cut],
+            self.certificate[cut],
+            self.reward[cut],
+            None if self.gap is None else self.gap[cut],
+            None if self.covered is None else self.covered[cut],
+        )
+
+
+def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:
+    """A trace to be filled."""
+    return Trace(
+        index=np.empty(length, dtype=np.int64),
+        level=np.empty(length, dtype=np.int64),
+        certificate=np.empty(length),
+        reward=np.empty(length),
+        gap=np.empty(length) if gap else None,
+        covered=np.empty(length, dtype=np.bool_) if covered else None,
+    )
+
+
+def write_gaps(trace: Trace, means: Array) -> None:
+    """Fill in the gaps, from the expected rewards (T, n), or (n,) if they are the same in all rounds."""
+    if trace.gap is None:
+        return
+    if means.ndim == 1:
+        trace.gap[:] = means.max() - means[trace.index]
+    else:
+        trace.gap[:] = means.max(axis=1) - means[np.arange(len(trace)), trace.index]

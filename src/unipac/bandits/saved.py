@@ -1,0 +1,96 @@
+"""Agents on disk: every array as it is, the rest as JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac import _storage as storage
+from unipac.bandits.inputs import read_only
+from unipac.bandits.records import Decision
+from unipac.linalg import levels as stack
+from unipac.linalg import table
+
+if TYPE_CHECKING:
+    from unipac.bandits.agent import LinearAgent
+
+
+def save(agent: LinearAgent, path: str | os.PathLike[str]) -> None:
+    """Write the whole state of an agent."""
+    waiting = list(agent._pending.values())
+    header = {
+        "agent": type(agent).__name__,
+        "dim": agent.dim,
+        "parameters": agent._parameters,
+        "rounds": agent._rounds,
+        "next_id": agent._next_id,
+        "consistent": agent._consistent,
+        "pending": [[d.id, d.index, d.level] for d in waiting],
+        "random": agent._random_state(),
+    }
+    values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
+    arrays: dict[str, NDArray[Any]] = {
+        **{f"levels.{name}": array for name, array in agent._levels._asdict().items()},
+        **{f"table.{name}": array for name, array in agent._table._asdict().items()},
+        "pending.actions": np.array([d.action for d in waiting]).reshape(-1, agent.dim),
+        "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
+    }
+    storage.write(path, header, arrays)
+
+
+def load(path: str | os.PathLike[str], agents: Mapping[str, type[LinearAgent]]) -> LinearAgent:
+    """The agent in a file; a ``ValueError`` if the file does not hold one of these kinds."""
+    header, arrays = storage.read(path)
+    try:
+        if arrays["levels.rows"].shape[1] != header["dim"]:
+            raise ValueError("dim does not fit the arrays")
+        fixed = arrays["table.actions"]
+        agent = agents[header["agent"]](
+            header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
+        )
+        _restore(agent, header, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ValueError(
+            f"path must name a file written by save(), got {os.fspath(path)!r}, "
+            f"which does not hold an agent of this version ({error})"
+        ) from None
+    return agent
+
+
+def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    capacity = len(arrays["levels.size"])
+    levels = stack.empty(capacity, agent.dim, 1.0)
+    fixed = table.empty(agent._table.actions, capacity)
+    agent._levels = stack.Levels(
+        *(_like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())
+    )
+    agent._table = table.Table(
+        *(_like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())
+    )
+    actions = arrays["pending.actions"]
+    values = arrays["pending.values"]
+    if actions.shape != (len(header["pending"]), agent.dim) or values.shape != (len(actions), 5):
+        raise ValueError("the pending decisions are not complete")
+    agent._pending = {}
+    for (id_, index, level), action, numbers in zip(header["pending"], actions, values, strict=True):
+        mean, width, ucb, lcb, certificate = numbers.tolist()
+        agent._pending[id_] = Decision(
+            id_, index, read_only(action), level, mean, width, ucb, lcb, certificate, agent.certified
+        )
+    agent._rounds = check.count("rounds", header["rounds"], least=0)
+    agent._next_id = check.count("next_id", header["next_id"], least=0)
+    agent._consistent = bool(header["consistent"])
+    agent._set_random_state(header["random"])
+
+
+def _like(model: NDArray[np.generic], arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    """A saved array, if it has the form of ``model``."""
+    array = arrays[name]
+    if array.shape != model.shape or array.dtype != model.dtype or not np.isfinite(array).all():
+        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
+    return np.require(array, requirements=["C", "W"])
