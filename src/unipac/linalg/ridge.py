@@ -77,14 +77,22 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
         if x_i == 0.0:
             continue
         length = math.sqrt(r_ii * r_ii + x_i * x_i)
-        # cos = 1 − sin τ; written as small corrections, a rotation rounds less.
         sin = x_i / length
-        tau = x_i / (length + r_ii)
-        for j in range(d + 2):
-            upper = rows[i, j]
-            lower = below[j]
-            rows[i, j] = upper + sin * (lower - tau * upper)
-            below[j] = lower - sin * (upper + tau * lower)
+        if abs(x_i) <= r_ii:
+            # cos = 1 − sin τ: written as small corrections, a small rotation rounds less.
+            tau = x_i / (length + r_ii)
+            for j in range(d + 2):
+                upper = rows[i, j]
+                lower = below[j]
+                rows[i, j] = upper + sin * (lower - tau * upper)
+                below[j] = lower - sin * (upper + tau * lower)
+        else:
+            cos = r_ii / length
+            for j in range(d + 2):
+                upper = rows[i, j]
+                lower = below[j]
+                rows[i, j] = cos * upper + sin * lower
+                below[j] = cos * lower - sin * upper
         rows[i, i + 1] = length
         below[i + 1] = 0.0
 
