@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
-from naive import level_counts
 
 import unipac
+from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from naive import level_counts
 from unipac.linalg import levels as stack
 from unipac.linalg import optimism, ridge, table
 
@@ -108,7 +108,7 @@ def test_the_race_finds_the_first_maximiser(n, d, equal_arms):
 
 
 def test_many_actions_in_the_race():
-    """No level dominates, and all actions stay in the race for long: products with further levels are used."""
+    """No level dominates, and all actions stay in the race: products with further levels are used."""
     rng = np.random.default_rng(0)
     d, n = 16, 2000
     levels = stack_of(rng, d, 4)
@@ -121,7 +121,7 @@ def test_many_actions_in_the_race():
 
 
 def test_bounds_by_product_are_upper_bounds_in_the_worst_case():
-    """Collinear data and tiny regularization: rounding errors are large, the slack is larger, but not useless."""
+    """Collinear data and tiny regularization: rounding errors are large, the slack is larger."""
     rng = np.random.default_rng(1)
     d, n = 20, 400
     direction = rng.standard_normal(d) / 5

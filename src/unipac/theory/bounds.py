@@ -168,8 +168,8 @@ class _LevelBounds:
         regularization: float,
         action_norm: float,
     ) -> None:
-        if all_data and not nested:
-            raise ValueError("all_data goes with nested levels, got nested=False")
+        check.require(nested or not all_data, "all_data", "False without nested levels", all_data)
+        check.one_of("radius", radius, ("theorem", "determinant", "mixture"))
         self.dim = check.count("dim", dim)
         self.delta = check.probability("delta", delta) / (2.0 if all_data else 1.0)
         self.radius = radius
@@ -178,8 +178,6 @@ class _LevelBounds:
         self.norm = check.nonnegative("norm", norm)
         self.regularization = check.positive("regularization", regularization)
         self.action_norm = check.positive("action_norm", action_norm)
-        if radius not in ("theorem", "determinant", "mixture"):
-            raise ValueError(f"radius must be 'theorem', 'determinant' or 'mixture', got {radius!r}")
         if radius == "theorem" and not radii.theorem_is_proven(
             dim,
             self.delta,
@@ -189,8 +187,8 @@ class _LevelBounds:
             action_norm=action_norm,
         ):
             raise ValueError(
-                "radius 'theorem' is proven for regularization = 1, noise, norm, action_norm <= 1 "
-                "and, if dim = 1, delta <= 0.71 only"
+                "radius must be 'determinant' or 'mixture' unless regularization = 1, noise, norm and "
+                "action_norm <= 1 and, if dim = 1, delta <= 0.71, got 'theorem'"
             )
 
     def _beta(self, level: int, members: int) -> float:

@@ -1,0 +1,125 @@
+"""Where OFUL keeps coming back to a bad action, the agents with levels stop."""
+
+import math
+
+import numpy as np
+import pytest
+
+import unipac
+from unipac.envs import appendix_a, killer, killer_phases
+
+EXPONENTS = (3, 6, 9, 12, 18)
+
+
+def bad_pulls(agent, forced):
+    """Pulls of the bad arm in the 2000 free rounds after the forced ones."""
+    agent.update(agent.choose([[1.0, 0.0]]), 0.5, times=forced)
+    trace = agent.play(killer(forced), rounds=2000)
+    assert set(trace.gap) <= {0.0, 0.5}
+    return int((trace.gap > 0.49).sum())
+
+
+def test_oful_returns_to_the_bad_arm_without_end():
+    """e2 is pulled while β/√(1+n) > 1/2 + ..., about 4 log K times: more for every larger K."""
+    pulls = [bad_pulls(unipac.OFUL(2, radius="mixture"), 10**k) for k in EXPONENTS]
+    assert pulls == sorted(set(pulls))
+    slope = (pulls[4] - pulls[3]) / math.log(10**6)
+    assert 3.5 < slope < 5.5
+
+
+def test_the_pulls_of_oful_solve_its_inequality():
+    """Beside the calculation: n pulls, where n is the first with √(L(n) + c)/√(1+n) ≤ 1/2 + small terms."""
+    K = 10**12
+    n = 0
+    while True:
+        logdet = math.log(1 + K) + math.log(1 + n)
+        beta = math.sqrt(logdet + 2 * math.log(20) + 1)
+        if beta / math.sqrt(1 + n) <= 0.5 * K / (1 + K) + beta / math.sqrt(1 + K):
+            break
+        n += 1
+    assert bad_pulls(unipac.OFUL(2, radius="mixture"), K) == n == 158
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        lambda: unipac.NestedOFUL(2),
+        lambda: unipac.NestedOFUL(2, all_data=False),
+        lambda: unipac.UPACOFUL(2, radius="mixture"),
+    ],
+)
+def test_agents_with_levels_stop(agent):
+    pulls = [bad_pulls(agent(), 10**k) for k in EXPONENTS]
+    assert pulls[2] == pulls[3] == pulls[4]
+
+
+def test_nested_is_as_good_as_oful_on_the_killer():
+    assert bad_pulls(unipac.NestedOFUL(2), 10**6) < bad_pulls(unipac.OFUL(2, radius="mixture"), 10**6)
+
+
+def test_phases_bring_oful_back_each_time():
+    """After every longer forced run OFUL pulls the bad arm again; NestedOFUL has learned."""
+    instance = killer_phases(forced=(10**6, 10**9, 10**12, 10**15), choices=300)
+
+    def pulls_by_phase(agent):
+        pulls = []
+        for _ in range(4):
+            forced = instance.forced_at(agent.rounds)
+            agent.update(agent.choose([[1.0, 0.0]]), 0.5, times=forced)
+            trace = agent.play(instance, rounds=300)
+            pulls.append(int((trace.gap > 0.49).sum()))
+        return pulls
+
+    assert all(pulls > 0 for pulls in pulls_by_phase(unipac.OFUL(2, radius="mixture")))
+    assert pulls_by_phase(unipac.NestedOFUL(2))[2:] == [0, 0]
+
+
+def random_rounds(forced):
+    """Rounds of Appendix A in which both actions look equally good to BallOFUL, and the mistakes made."""
+    agent = unipac.BallOFUL(2)
+    agent.update(agent.choose([[1.0, 0.0]]), 0.0, times=forced)
+    X = appendix_a(forced).rounds(forced, 1, seed=0).actions[0]
+    ties = mistakes = 0
+    for _ in range(60):
+        ucb = agent.bounds(X).ucb
+        ties += abs(ucb[0] - ucb[1]) < 1e-9
+        decision = agent.choose(X)
+        mistakes += decision.index == 1
+        agent.update(decision, X[decision.index, 1])
+    return ties, mistakes
+
+
+def test_appendix_a():
+    """θ = (0, −1) is possible while (1 + 2j)²/(1 + j) ≤ β² after j informative rounds: log K/4 of them."""
+    for k in (4, 9, 18):
+        K = 10**k
+        expected = 0
+        for j in range(60):
+            logdet = math.log(1 + K) + math.log(1 + j)
+            beta = math.sqrt(logdet + 2 * math.log(20)) + 1
+            expected += (1 + 2 * j) ** 2 / (1 + j) <= beta**2
+        ties, mistakes = random_rounds(K)
+        assert ties == expected
+        assert 0 < mistakes <= ties
+    slope = (random_rounds(10**18)[0] - random_rounds(10**6)[0]) / math.log(10**12)
+    assert slope == pytest.approx(1 / 4, abs=0.1)
+
+
+def test_nested_errs_a_bounded_number_of_times_on_appendix_a():
+    def mistakes(forced):
+        agent = unipac.NestedOFUL(2)
+        agent.update(agent.choose([[1.0, 0.0]]), 0.0, times=forced)
+        trace = agent.play(appendix_a(forced), rounds=300)
+        return (trace.gap > 1).sum()
+
+    assert mistakes(10**9) == mistakes(10**18) <= 1
+
+
+def test_last_iterate_on_fixed_arms():
+    """On arms with a gap NestedOFUL settles on the best one; the envelope of its gaps falls to zero."""
+    instance = unipac.envs.soare(3, angle=0.6, noise=0.1)
+    trace = unipac.NestedOFUL(3, noise=0.1).play(instance, rounds=20_000, seed=1)
+    envelope = unipac.metrics.last_iterate_envelope(trace.gap)
+    assert envelope[0] == pytest.approx(1.0)
+    assert envelope[10_000] == 0.0
+    assert np.all(np.diff(envelope) <= 0)
