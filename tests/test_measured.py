@@ -36,7 +36,10 @@ def test_nested_has_the_regret_of_oful(dim, noise, capsys):
         error = (values - ratio * base).std(ddof=1) / np.sqrt(200) / base.mean()
         ratios[name] = ratio
         with capsys.disabled():
-            print(f"\nd={dim} noise={noise} {name}: {values.mean():.1f}, ratio {ratio:.4f} ± {error:.4f}", end="")
+            print(
+                f"\nd={dim} noise={noise} {name}: {values.mean():.1f}, ratio {ratio:.4f} ± {error:.4f}",
+                end="",
+            )
     assert ratios["NestedOFUL"] <= 1.05
 
 

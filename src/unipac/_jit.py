@@ -17,7 +17,8 @@ def jit(function: Callable[P, T]) -> Callable[P, T]:
     """Compile ``function`` with Numba, once per installation: the result is cached on disk.
 
     Division by zero gives an infinity as in NumPy. Kernels work on float64 and int64 arrays in C
-    order; what users pass is converted before, so that no kernel is compiled a second time.
+    order; what users pass is converted before, so that no kernel is compiled a second time. For the same
+    reason a kernel does not pass a literal number to another one, but ``int(np.int64(1))``.
     """
     compiled = numba.njit(cache=True, error_model="numpy")(function)
     return cast(Callable[P, T], compiled)

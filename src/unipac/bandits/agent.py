@@ -32,6 +32,9 @@ INITIAL_LEVELS = 8
 class LinearAgent:
     """A linear bandit agent over a stack of levels; the algorithms derive from it."""
 
+    fixed_actions: Array | None
+    """(n, d), read-only; None unless given at construction."""
+
     def __init__(
         self,
         dim: int,
@@ -58,22 +61,30 @@ class LinearAgent:
             "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
         }
         self._confidence = make_confidence(self.dim, rule=rule, all_data=all_data, **self._parameters)
-        confidence = self._confidence
-        self._levels = stack.empty(INITIAL_LEVELS, self.dim, confidence.regularization)
-        self._table = table.empty(np.empty((0, self.dim)), INITIAL_LEVELS)
-        self.fixed_actions: Array | None = None
-        set_radii(self._levels, confidence, 1, 1)
-        if fixed_actions is not None:
+        levels = stack.empty(INITIAL_LEVELS, self.dim, self._confidence.regularization)
+        set_radii(levels, self._confidence, 1, 1)
+        if fixed_actions is None:
+            actions = np.empty((0, self.dim))
+            self.fixed_actions = None
+        else:
             actions = action_array("fixed_actions", fixed_actions, self.dim).copy()
-            check_norms("fixed_actions", actions, confidence.action_norm)
-            self._table = table.empty(actions, INITIAL_LEVELS)
-            table.compute(self._table, self._levels, 1)
-            table.bound(self._table, self._levels, 1)
+            check_norms("fixed_actions", actions, self._confidence.action_norm)
             self.fixed_actions = read_only(actions)
+        fixed = table.empty(actions, INITIAL_LEVELS)
+        if len(actions) > 0:
+            table.compute(fixed, levels, 1)
+            table.bound(fixed, levels, 1)
+        self._set_state(levels, fixed)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
         self._rounds = 0
         self._consistent = True
+
+    def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
+        """Take over these arrays, into which the kernels write."""
+        self._levels = levels
+        self._table = fixed
+        self._state = (tuple(levels), tuple(fixed), tuple(self._confidence))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -162,8 +173,7 @@ class LinearAgent:
         value = check.real("reward", reward)
         count = check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
-        self._make_room(waiting.action, count)
-        compiled.update(self._levels, self._table, self._confidence, waiting.action.copy(), value, count)
+        self._learn(np.array([waiting.action]), np.array([value]), count)
         del self._pending[waiting.id]
         self._rounds += count
 
@@ -183,10 +193,7 @@ class LinearAgent:
             raise ValueError(f"rewards must have shape ({len(X)},) as actions do, got {y.shape}")
         check_finite("rewards", y)
         self._check_total("actions", len(y))
-        done = 0
-        while done < len(y):
-            self._make_room(X[done], 1)
-            done += compiled.absorb(self._levels, self._table, self._confidence, X[done:], y[done:])
+        self._learn(X, y, 1)
         self._rounds += len(y)
 
     # -- many rounds at once -------------------------------------------------------------------
@@ -274,11 +281,11 @@ class LinearAgent:
     # -- what an algorithm may replace ---------------------------------------------------------
 
     def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
-        return compiled.Verdict(*compiled.choose(self._levels, self._table, self._confidence, X, fixed))
+        return compiled.choose(self._state, X, fixed)
 
     def _bound_all(self, X: Array, out: Array) -> bool:
         """Write mean, ucb and lcb of every action; whether the sets have a point in common."""
-        compiled.bound_all(self._levels, X, out)
+        compiled.bound_all(self._state, X, out)
         return True
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
@@ -286,14 +293,11 @@ class LinearAgent:
         fixed = X.ndim == 2 and self.fixed_actions is not None and np.array_equal(X, self.fixed_actions)
         actions = X[None] if X.ndim == 2 else X
         done = 0
-        while done < len(y):
-            self._make_room(None, 1)
+        while True:
             rest = trace.part(done, len(y))
             covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
             count, refuted = compiled.play(
-                self._levels,
-                self._table,
-                self._confidence,
+                self._state,
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
@@ -304,6 +308,20 @@ class LinearAgent:
             self._rounds += count
             if refuted:
                 self._refute()
+            if done == len(y):
+                return
+            self._make_room()
+
+    def _learn(self, X: Array, y: Array, times: int) -> None:
+        """Learn rounds from checked arrays, each counted ``times``."""
+        if times > 1:
+            self._make_room(X[0], times)
+        done = 0
+        while True:
+            done += compiled.learn_all(self._state, X[done:], y[done:], times)
+            if done == len(y):
+                return
+            self._make_room()
 
     def _size_bound(self, level: int) -> float:
         """The proven bound on the size of a level."""
@@ -348,7 +366,9 @@ class LinearAgent:
                     "which was rewarded or forgotten before"
                 )
             raise ValueError(f"decision must be one of this agent's, got the unknown id {id_}")
-        if isinstance(decision, Decision) and not np.array_equal(waiting.action, decision.action):
+        if waiting is decision or not isinstance(decision, Decision):
+            return waiting
+        if not np.array_equal(waiting.action, decision.action):
             raise ValueError(
                 f"decision must be one of this agent's, got one with id {id_} but another action"
             )
@@ -361,10 +381,10 @@ class LinearAgent:
                 f"got {count} after {self._rounds}"
             )
 
-    def _make_room(self, x: Array | None, times: int) -> None:
-        """Let the stack have room for every level that ``times`` rounds with x can open."""
+    def _make_room(self, x: Array | None = None, times: int = 1) -> None:
+        """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
         needed = stack.top(self._levels) + 1
-        if x is not None and times > 1:
+        if x is not None:
             c = self._confidence
             norm2 = max(float(x @ x), (NEGLIGIBLE * c.action_norm) ** 2)
             # 1/width² is at most this at the end, and a level takes all that is left if 4^l exceeds it.
@@ -373,8 +393,7 @@ class LinearAgent:
         capacity = len(self._levels.size)
         if needed > capacity:
             capacity = max(needed, 2 * capacity)
-            self._levels = stack.grown(self._levels, capacity)
-            self._table = table.grown(self._table, capacity)
+            self._set_state(stack.grown(self._levels, capacity), table.grown(self._table, capacity))
 
     def _refute(self) -> None:
         if self._consistent:

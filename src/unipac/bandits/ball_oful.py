@@ -208,7 +208,7 @@ class BallOFUL(LinearAgent):
             if choice.refuted:
                 self._refute()
             k = choice.chosen
-            compiled.update(self._levels, self._table, self._confidence, offered[k], rewards[k], 1)
+            self._learn(offered[k : k + 1], rewards[k : k + 1], 1)
             self._rounds += 1
             trace.index[t] = k
             trace.level[t] = choice.level

@@ -15,6 +15,8 @@ NORM_TOLERANCE = 1e-6
 
 def floats(name: str, values: ArrayLike) -> Array:
     """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.flags.carray:
+        return values
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":

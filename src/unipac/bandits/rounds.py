@@ -8,7 +8,7 @@ play     both, round after round
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,19 @@ class Verdict(NamedTuple):
     lcb: float
     certificate: float
     refuted: bool
+
+
+State = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+"""The fields of Levels, Table and Confidence.
+
+Plain tuples, because Numba takes three times as long to receive named ones.
+"""
+
+
+@jit
+def unpack(state: State) -> tuple[Levels, Table, Confidence]:
+    """The state of an agent by name."""
+    return Levels(*state[0]), Table(*state[1]), Confidence(*state[2])
 
 
 class Scratch(NamedTuple):
@@ -103,8 +116,9 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
 
 
 @jit
-def choose(levels: Levels, fixed: Table, confidence: Confidence, X: Array, from_table: bool) -> Verdict:
+def choose(state: State, X: Array, from_table: bool) -> Verdict:
     """The choice among the rows of X, or among the fixed actions."""
+    levels, fixed, confidence = unpack(state)
     s = scratch(levels)
     n, d = X.shape
     work = optimism.workspace(n, d, levels.size.size)
@@ -117,8 +131,9 @@ def choose(levels: Levels, fixed: Table, confidence: Confidence, X: Array, from_
 
 
 @jit
-def bound_all(levels: Levels, X: Array, out: Array) -> None:
+def bound_all(state: State, X: Array, out: Array) -> None:
     """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
+    levels, _, _ = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
     for k in range(X.shape[0]):
@@ -130,7 +145,22 @@ def bound_all(levels: Levels, X: Array, out: Array) -> None:
 
 
 @jit
-def learn(
+def learn(levels: Levels, confidence: Confidence, x: Array, y: float, times: int, s: Scratch) -> int:
+    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed.
+
+    A negligible x is not stored (it returns 0): it would open a level each time, and its gap is at most
+    2 β_1 ‖x‖/√λ.
+    """
+    if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
+        return 0
+    S = stack.top(levels)
+    lowest = stack.add(levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below)
+    set_radii(levels, confidence, min(lowest, S), stack.top(levels))
+    return lowest
+
+
+@jit
+def learn_with_table(
     levels: Levels,
     fixed: Table,
     confidence: Confidence,
@@ -139,42 +169,34 @@ def learn(
     times: int,
     s: Scratch,
 ) -> int:
-    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed.
-
-    A negligible x is not stored (it returns 0): it would open a level each time, and its gap is at most
-    2 β_1 ‖x‖/√λ.
-    """
-    if np.dot(x, x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
-        return 0
-    S_before = stack.top(levels)
-    for i in range(S_before):
-        s.before[i] = s.width2[i]
-    lowest = stack.add(levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below)
+    """As ``learn``, and keep the table of the fixed actions up to date."""
     S = stack.top(levels)
-    set_radii(levels, confidence, min(lowest, S_before), S)
-    if fixed.norms.size > 0:
-        table.learn(fixed, levels, confidence.rule, lowest, S_before, S, x, y, s.means, s.before, times)
-    return min(lowest, S_before)
+    for i in range(S):
+        s.before[i] = s.width2[i]
+    lowest = learn(levels, confidence, x, y, times, s)
+    if lowest > 0:
+        top = stack.top(levels)
+        table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
+    return lowest
 
 
 @jit
-def update(levels: Levels, fixed: Table, confidence: Confidence, x: Array, y: float, times: int) -> None:
-    """Learn from a reward for x; the level is decided now, before the reward is looked at."""
-    s = scratch(levels)
-    stack.evaluate(levels, stack.top(levels), x, s.means, s.width2)
-    learn(levels, fixed, confidence, x, y, times, s)
+def learn_all(state: State, X: Array, y: Array, times: int) -> int:
+    """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
-
-@jit
-def absorb(levels: Levels, fixed: Table, confidence: Confidence, X: Array, y: Array) -> int:
-    """Learn from logged rounds; returns how many fitted into the stack."""
+    The level of an action is decided now, before its reward is looked at.
+    """
+    levels, fixed, confidence = unpack(state)
     s = scratch(levels)
     for t in range(y.size):
         S = stack.top(levels)
         if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
-        learn(levels, fixed, confidence, X[t], y[t], 1, s)
+        if fixed.norms.size > 0:
+            learn_with_table(levels, fixed, confidence, X[t], y[t], times, s)
+        else:
+            learn(levels, confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -190,9 +212,7 @@ class Record(NamedTuple):
 
 @jit
 def play(
-    levels: Levels,
-    fixed: Table,
-    confidence: Confidence,
+    state: State,
     actions: Array,
     rewards: Array,
     truth: Array,
@@ -204,12 +224,14 @@ def play(
     Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
     empty ``truth`` leaves out the test whether it lies in all sets.
     """
+    levels, fixed, confidence = unpack(state)
     T = rewards.shape[0]
     _, n, d = actions.shape
     capacity = levels.size.size
     s = scratch(levels)
     work = optimism.workspace(n, d, capacity)
     inside = np.ones(capacity, dtype=np.bool_)
+    once = int(np.int64(1))
     any_refuted = False
     changed = 1
     for t in range(T):
@@ -229,7 +251,11 @@ def play(
         record.level[t] = choice.level
         record.certificate[t] = choice.certificate
         record.reward[t] = rewards[t, k]
-        changed = learn(levels, fixed, confidence, X[k], rewards[t, k], 1, s)
+        if fixed.norms.size > 0:
+            lowest = learn_with_table(levels, fixed, confidence, X[k], rewards[t, k], once, s)
+        else:
+            lowest = learn(levels, confidence, X[k], rewards[t, k], once, s)
+        changed = min(lowest, S)
     return T, any_refuted
 
 

@@ -66,11 +66,9 @@ def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str,
     capacity = len(arrays["levels.size"])
     levels = stack.empty(capacity, agent.dim, 1.0)
     fixed = table.empty(agent._table.actions, capacity)
-    agent._levels = stack.Levels(
-        *(_like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())
-    )
-    agent._table = table.Table(
-        *(_like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())
+    agent._set_state(
+        stack.Levels(*(_like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())),
+        table.Table(*(_like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())),
     )
     actions = arrays["pending.actions"]
     values = arrays["pending.values"]

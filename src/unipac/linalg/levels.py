@@ -140,7 +140,7 @@ def add(
     S = top(levels)
     if rule == SINGLE:
         levels.size[0] += times
-        _learn(levels, 1, x, y, times, width2, regularization, below)
+        _learn(levels, int(np.int64(1)), x, y, times, width2, regularization, below)
         return 1
     lowest = 0
     level = 1
@@ -169,13 +169,13 @@ def _open(levels: Levels, level: int, rule: int, x: Array, width2: Array, regula
     """Prepare level S + 1: empty, or, if levels are nested, equal to level S, which holds all data."""
     new = level - 1
     if rule == NESTED:
-        levels.rows[new] = levels.rows[new - 1]
+        ridge.copy(levels.rows[new - 1], levels.rows[new])
         levels.logdet[new] = levels.logdet[new - 1]
         levels.rotations[new] = levels.rotations[new - 1]
         width2[new] = width2[new - 1]
     else:
         ridge.reset(levels.rows[new], regularization)
-        width2[new] = np.dot(x, x) / regularization
+        width2[new] = ridge.squared_norm(x) / regularization
 
 
 @jit

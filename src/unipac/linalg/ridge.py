@@ -40,10 +40,28 @@ Array = NDArray[np.float64]
 @jit
 def reset(rows: Array, regularization: float) -> None:
     """No data yet: R = √λ I, M = I/√λ, z = 0."""
-    rows[:] = 0.0
     for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            rows[i, j] = 0.0
         rows[i, i] = 1.0 / math.sqrt(regularization)
         rows[i, i + 1] = math.sqrt(regularization)
+
+
+@jit
+def copy(source: Array, target: Array) -> None:
+    """Entry by entry: Numba takes seconds to compile an assignment of arrays."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@jit
+def squared_norm(x: Array) -> float:
+    """‖x‖²; a loop, because Numba takes seconds to compile a call of BLAS."""
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * x[j]
+    return total
 
 
 @jit

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
-from unipac.linalg import optimism
+from unipac.linalg import optimism, ridge
 from unipac.linalg.levels import NESTED, Levels, grown_array
 
 Array = NDArray[np.float64]
@@ -89,7 +89,7 @@ def select(
     for i in range(1, S):
         for k in range(work.bound.size):
             work.bound[k] = min(work.bound[k], table.bound[i, k])
-    return optimism.race(levels, S, table.actions, work, 0, means, width2)
+    return optimism.race(levels, S, table.actions, work, int(np.int64(0)), means, width2)
 
 
 @jit
@@ -132,16 +132,30 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     """Means and squared widths of a level, from its factors."""
     i = level - 1
     rows = levels.rows[i]
+    mean, width2, u = table.mean[i], table.width2[i], np.empty(table.norms.size)
     d, n = table.columns.shape
-    U = np.dot(_lower(rows), table.columns)
     for k in range(n):
-        table.mean[i, k] = 0.0
-        table.width2[i, k] = 0.0
-    for j in range(d):
+        mean[k] = 0.0
+        width2[k] = 0.0
+    for r in range(d):
+        _combine(table.columns, rows[r, : r + 1], u)  # one entry of Mx for each action x
+        z_r = rows[r, d + 1]
         for k in range(n):
-            table.mean[i, k] += rows[j, d + 1] * U[j, k]
-            table.width2[i, k] += U[j, k] * U[j, k]
+            mean[k] += z_r * u[k]
+            width2[k] += u[k] * u[k]
     table.logdet[i] = levels.logdet[i]
+
+
+@jit
+def _combine(columns: Array, weights: Array, total: Array) -> None:
+    """Σ_j weights_j columns_j, for all actions side by side."""
+    n = total.size
+    for k in range(n):
+        total[k] = weights[0] * columns[0, k]
+    for j in range(1, weights.size):
+        w = weights[j]
+        for k in range(n):
+            total[k] += w * columns[j, k]
 
 
 @jit
@@ -159,32 +173,24 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 def _is_outlier(levels: Levels, level: int, residual: float) -> bool:
     """Whether a residual is larger than the numbers to which ``optimism.rounding`` relates errors."""
     z = levels.rows[level - 1, :, -1]
-    return bool(abs(residual) > levels.beta[level - 1] + math.sqrt((z * z).sum()))
+    return bool(abs(residual) > levels.beta[level - 1] + math.sqrt(ridge.squared_norm(z)))
 
 
 @jit
-def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, width2: float) -> None:
+def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> None:
+    """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``."""
     i = level - 1
     rows = levels.rows[i]
-    d, n = table.columns.shape
-    M = _lower(rows)
-    v = np.dot(np.dot(M, x), M)
-    g = np.zeros(n)
-    for j in range(d):
-        v_j = v[j]
-        for k in range(n):
-            g[k] += v_j * table.columns[j, k]
-    for k in range(n):
-        table.mean[i, k] += g[k] * residual
-        table.width2[i, k] = max(0.0, table.width2[i, k] - g[k] * g[k] * (1.0 + width2))
-
-
-@jit
-def _lower(rows: Array) -> Array:
-    """M as a matrix."""
-    d = rows.shape[0]
-    M = np.zeros((d, d))
-    for i in range(d):
-        for j in range(i + 1):
-            M[i, j] = rows[i, j]
-    return M
+    mean, width2, g = table.mean[i], table.width2[i], np.empty(table.norms.size)
+    d = x.size
+    v = np.zeros(d)  # Σ⁻¹x = Mᵀ(Mx)
+    for r in range(d):
+        u = 0.0
+        for j in range(r + 1):
+            u += rows[r, j] * x[j]
+        for j in range(r + 1):
+            v[j] += rows[r, j] * u
+    _combine(table.columns, v, g)
+    for k in range(g.size):
+        mean[k] += g[k] * residual
+        width2[k] = max(0.0, width2[k] - g[k] * g[k] * (1.0 + q))

@@ -1,0 +1,55 @@
+# `make demo` and `make test` do all their own set-up; they need Python 3.11 (or newer) and make.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
+CHECKED_CACHE := $(VENV)/boundscheck-cache
+
+.PHONY: help demo test lint validate bench figures clean
+
+help:
+	@echo "make demo      run the agents side by side and draw what happened (about a minute)"
+	@echo "make test      the test suite: compiled, interpreted and with bounds checked"
+	@echo "make lint      ruff, mypy and the import contract"
+	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
+	@echo "make bench     speed, as ratios"
+	@echo "make figures   draw the figures of the docs anew"
+	@echo "make clean     remove the environment and what was built"
+
+$(VENV)/.runtime: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)/bin/python -m pip install --quiet --editable ".[data,figures]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.runtime
+	$(VENV)/bin/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
+
+demo: $(VENV)/.runtime
+	@$(RUN) examples/demo.py
+
+test: $(VENV)/.dev
+	$(RUN) -m pytest -q -n auto
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
+		tests/test_linalg.py tests/test_contract.py tests/test_converges.py
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+validate: $(VENV)/.dev
+	$(RUN) -m pytest -q -m slow tests
+
+bench: $(VENV)/.dev
+	$(RUN) benchmarks/bandits.py
+
+figures: $(VENV)/.runtime
+	$(RUN) examples/figures.py
+
+clean:
+	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src -name __pycache__ -prune -exec rm -rf {} +
