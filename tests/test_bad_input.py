@@ -268,7 +268,7 @@ def test_an_instance_with_actions_beyond_the_bound(name):
 def test_infinity_is_refused_under_any_bound(method):
     rewards = [[0.5]] if method == "absorb" else []
     for bad in ([[INF, 0.0]], [[1e170, 0.0]]):
-        agent = unipac.OFUL(2, action_norm=1e160)
+        agent = unipac.OFUL(2, action_norm=1e50)
         assert_refused(agent, "actions", lambda agent, bad=bad: getattr(agent, method)(bad, *rewards))
 
 

@@ -23,7 +23,7 @@ def regression_of(X, y, regularization):
     below, width2 = np.empty(X.shape[1] + 2), np.empty(1)
     for x, reward in zip(X, y, strict=True):
         _, width2[0] = ridge.evaluate(levels.rows[0], x)
-        stack.add(levels, stack.SINGLE, x, reward, 1, width2, regularization, below)
+        stack.add(levels, 1, stack.SINGLE, x, reward, 1, width2, regularization, below)
     return levels
 
 
@@ -129,7 +129,7 @@ def test_bounds_by_product_are_upper_bounds_in_the_worst_case():
     below, width2 = np.empty(d + 2), np.empty(2)
     for _ in range(2000):
         _, width2[0] = ridge.evaluate(levels.rows[0], direction)
-        stack.add(levels, stack.SINGLE, direction, 1.0, 1, width2, 1e-3, below)
+        stack.add(levels, 1, stack.SINGLE, direction, 1.0, 1, width2, 1e-3, below)
     levels.beta[0] = 3.0
     X = direction * rng.uniform(-1, 1, (n, 1))
     work = optimism.workspace(n, d, 2)
@@ -138,7 +138,7 @@ def test_bounds_by_product_are_upper_bounds_in_the_worst_case():
     for k in range(n):
         mean, q = ridge.evaluate(levels.rows[0], X[k])
         ucb = mean + 3.0 * math.sqrt(q)
-        bound = optimism._ucb(work, k, 3.0, slack, X[k])
+        bound = optimism._raised_ucb(work, k, 3.0, slack)
         assert ucb <= bound <= ucb + 1e-8
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from collections.abc import Sequence
 from typing import SupportsFloat, SupportsIndex
+
+import numpy as np
+
+LARGEST = 1e50
+"""Scales beyond this, or below its inverse, are refused: squares and products must not overflow."""
 
 LARGEST_COUNT = 2**62
 """More rounds than this do not fit the 64-bit counters."""
@@ -18,34 +24,44 @@ def require(holds: bool, name: str, expected: str, value: object) -> None:
 
 
 def real(name: str, value: SupportsFloat) -> float:
-    """A finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    """A finite number; text and complex numbers are none."""
+    number = math.nan
+    scalar = not isinstance(value, np.ndarray) or value.ndim == 0
+    if scalar and not isinstance(value, (str, bytes, bytearray, complex, np.complexfloating)):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
     require(math.isfinite(number), name, "a finite number", value)
     return number
 
 
 def positive(name: str, value: SupportsFloat) -> float:
-    """A finite number above zero."""
+    """A number above zero whose square, and that times anything sensible, stays finite."""
     number = real(name, value)
     require(number > 0, name, "> 0", value)
+    require(1 / LARGEST <= number <= LARGEST, name, f"from {1 / LARGEST:g} to {LARGEST:g}", value)
     return number
 
 
 def nonnegative(name: str, value: SupportsFloat) -> float:
-    """A finite number, zero or above."""
+    """A number from zero on, not too large to be squared."""
     number = real(name, value)
     require(number >= 0, name, ">= 0", value)
+    require(number <= LARGEST, name, f"at most {LARGEST:g}", value)
     return number
 
 
 def probability(name: str, value: SupportsFloat) -> float:
-    """A number strictly between 0 and 1."""
+    """A number strictly between 0 and 1, and not so small that its share for a level vanishes."""
     number = real(name, value)
     require(0 < number < 1, name, "strictly between 0 and 1", value)
+    require(number >= 1e-300, name, "at least 1e-300", value)
     return number
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    require(isinstance(value, (bool, np.bool_)), name, "True or False", value)
+    return bool(value)
 
 
 def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None = None) -> int:
@@ -62,5 +78,7 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     """One of some words."""
-    require(value in allowed, name, f"one of {', '.join(map(repr, allowed))}", value)
+    require(
+        isinstance(value, str) and value in allowed, name, f"one of {', '.join(map(repr, allowed))}", value
+    )
     return value

@@ -24,6 +24,11 @@ def jit(function: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], compiled)
 
 
+def inlined(function: Callable[P, T]) -> Callable[P, T]:
+    """As ``jit``, but copied into the kernels that call it: passing many arrays takes time."""
+    return cast(Callable[P, T], numba.njit(cache=True, error_model="numpy", inline="always")(function))
+
+
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled; a cache hit stays silent."""
 

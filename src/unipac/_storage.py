@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-import zipfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,42 +22,33 @@ def write(
     arrays: Mapping[str, NDArray[np.generic]],
 ) -> None:
     """Write a file so that at every moment either the old or the new one is there, complete."""
-    target = Path(path)
+    target = _checked(path)
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(unfinished, "xb") as file:
             np.savez(file, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, target)
+        os.replace(unfinished, target)
     except BaseException:
-        os.unlink(name)
+        unfinished.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of a file; a ``ValueError`` if it is not a whole file of ours."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays.pop("header").tobytes())
-    except FileNotFoundError:
-        raise
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        OSError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise ValueError(
-            f"path must name a file written by save(), got {os.fspath(path)!r}, "
-            f"which is truncated or of another kind ({error})"
-        ) from None
+    with open(_checked(path), "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(arrays.pop("header").tobytes())
+        except Exception as error:  # a damaged archive can fail in many ways, and all mean the same
+            raise ValueError(
+                f"path must name a file written by save(), got {os.fspath(path)!r}, "
+                f"which is truncated or of another kind ({error})"
+            ) from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {os.fspath(path)!r}")
     if header.get("version") != VERSION:
@@ -67,6 +57,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             f"in {os.fspath(path)!r}"
         )
     return header, arrays
+
+
+def _checked(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path must be a path, got {path!r}")
+    return Path(path)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import warnings
@@ -17,7 +18,14 @@ from unipac._constants import NEGLIGIBLE
 from unipac.bandits import rounds as compiled
 from unipac.bandits import saved
 from unipac.bandits.confidence import make_confidence, set_radii
-from unipac.bandits.inputs import action_array, check_finite, check_norms, floats, read_only
+from unipac.bandits.inputs import (
+    LARGEST_REWARD,
+    action_array,
+    check_norms,
+    check_rewards,
+    floats,
+    read_only,
+)
 from unipac.bandits.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack
@@ -27,6 +35,12 @@ from unipac.theory import bounds as theory
 Array = NDArray[np.float64]
 
 INITIAL_LEVELS = 8
+
+LARGEST_DIM = 2**16
+LARGEST_TRACE = 2**40
+
+
+_owners = itertools.count()
 
 
 class LinearAgent:
@@ -50,7 +64,7 @@ class LinearAgent:
         bonus_scale: float = 1.0,
         fixed_actions: ArrayLike | None = None,
     ) -> None:
-        self.dim = check.count("dim", dim)
+        self.dim = check.count("dim", dim, most=LARGEST_DIM)
         self._parameters: dict[str, Any] = {
             "delta": check.probability("delta", delta),
             "noise": check.nonnegative("noise", noise),
@@ -60,7 +74,9 @@ class LinearAgent:
             "radius": radius,
             "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
         }
-        self._confidence = make_confidence(self.dim, rule=rule, all_data=all_data, **self._parameters)
+        self._confidence = make_confidence(
+            self.dim, rule=rule, all_data=check.flag("all_data", all_data), **self._parameters
+        )
         levels = stack.empty(INITIAL_LEVELS, self.dim, self._confidence.regularization)
         set_radii(levels, self._confidence, 1, 1)
         if fixed_actions is None:
@@ -75,6 +91,7 @@ class LinearAgent:
             table.compute(fixed, levels, 1)
             table.bound(fixed, levels, 1)
         self._set_state(levels, fixed)
+        self._owner = next(_owners)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
         self._rounds = 0
@@ -109,8 +126,8 @@ class LinearAgent:
 
     @property
     def pending(self) -> Mapping[int, Decision]:
-        """The decisions that wait for a reward, by id, oldest first."""
-        return MappingProxyType(self._pending)
+        """The decisions that wait for a reward at this moment, by id, oldest first."""
+        return MappingProxyType(dict(self._pending))
 
     def bounds(self, actions: ArrayLike | None = None) -> Bounds:
         """Mean and bounds of every action; of the fixed ones if none are given."""
@@ -153,6 +170,7 @@ class LinearAgent:
             choice.lcb,
             choice.certificate,
             self._confidence.certified,
+            self._owner,
         )
         self._pending[decision.id] = decision
         self._next_id += 1
@@ -171,6 +189,7 @@ class LinearAgent:
         """
         waiting = self._waiting(decision)
         value = check.real("reward", reward)
+        check.require(abs(value) <= LARGEST_REWARD, "reward", f"within ±{LARGEST_REWARD:g}", reward)
         count = check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
         self._learn(np.array([waiting.action]), np.array([value]), count)
@@ -191,7 +210,7 @@ class LinearAgent:
         y = floats("rewards", rewards)
         if y.shape != (len(X),):
             raise ValueError(f"rewards must have shape ({len(X)},) as actions do, got {y.shape}")
-        check_finite("rewards", y)
+        check_rewards("rewards", y)
         self._check_total("actions", len(y))
         self._learn(X, y, 1)
         self._rounds += len(y)
@@ -243,11 +262,10 @@ class LinearAgent:
         X = action_array("actions", actions, self.dim, sequence=True)
         check_norms("actions", X, self._confidence.action_norm)
         y = floats("rewards", rewards)
-        expected = (len(y), X.shape[-2]) if X.ndim == 2 else X.shape[:2]
-        if y.ndim != 2 or y.shape != expected:
-            shape = f"(T, {X.shape[-2]})" if X.ndim == 2 else str(expected)
+        if y.ndim != 2 or y.shape[1] != X.shape[-2] or (X.ndim == 3 and len(y) != len(X)):
+            shape = f"({'T' if X.ndim == 2 else len(X)}, {X.shape[-2]})"
             raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
-        check_finite("rewards", y)
+        check_rewards("rewards", y)
         self._check_total("rewards", len(y))
         mu = self._truth(truth)
         trace = empty_trace(len(y), gap=mu.size > 0, covered=mu.size > 0)
@@ -267,10 +285,19 @@ class LinearAgent:
     ) -> Iterator[Trace]:
         """As ``play(instance, ...)``, but in traces of a few thousand rounds: memory does not grow."""
         length, first = self._instance_rounds(instance, rounds, start)
-        mu = self._truth(truth)
+        return self._traces(instance, first, length, seed, self._truth(truth))
+
+    def _traces(
+        self,
+        instance: BanditInstance,
+        first: int,
+        length: int,
+        seed: int | np.random.SeedSequence,
+        truth: Array,
+    ) -> Iterator[Trace]:
         for count in _blocks(instance, first, length):
-            trace = empty_trace(count, gap=True, covered=mu.size > 0)
-            self._play_instance(instance, first, count, seed, mu, trace)
+            trace = empty_trace(count, gap=True, covered=truth.size > 0)
+            self._play_instance(instance, first, count, seed, truth, trace)
             first += count
             yield trace
 
@@ -353,7 +380,7 @@ class LinearAgent:
         mu = floats("truth", truth)
         if mu.shape != (self.dim,):
             raise ValueError(f"truth must have shape ({self.dim},), got {mu.shape}")
-        check_finite("truth", mu)
+        check_rewards("truth", mu)
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
@@ -366,12 +393,8 @@ class LinearAgent:
                     "which was rewarded or forgotten before"
                 )
             raise ValueError(f"decision must be one of this agent's, got the unknown id {id_}")
-        if waiting is decision or not isinstance(decision, Decision):
-            return waiting
-        if not np.array_equal(waiting.action, decision.action):
-            raise ValueError(
-                f"decision must be one of this agent's, got one with id {id_} but another action"
-            )
+        if isinstance(decision, Decision) and decision.owner != self._owner:
+            raise ValueError(f"decision must be one of this agent's, got decision {id_} of another agent")
         return waiting
 
     def _check_total(self, name: str, count: int) -> None:
@@ -408,11 +431,11 @@ class LinearAgent:
     def _instance_rounds(
         self, instance: BanditInstance, rounds: SupportsIndex | None, start: SupportsIndex | None
     ) -> tuple[int, int]:
-        if instance.dim != self.dim:
-            raise ValueError(f"instance must have dim {self.dim}, got {instance!r}")
+        fits = isinstance(instance, BanditInstance) and instance.dim == self.dim
+        check.require(fits, "instance", f"a BanditInstance with dim {self.dim}", instance)
         if rounds is None:
             raise ValueError("rounds must be given with an instance, got None")
-        length = check.count("rounds", rounds, least=0)
+        length = check.count("rounds", rounds, least=0, most=LARGEST_TRACE)
         self._check_total("rounds", length)
         first = self._rounds if start is None else check.count("start", start, least=0)
         return length, first

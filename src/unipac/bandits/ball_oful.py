@@ -31,7 +31,7 @@ from unipac.linalg.levels import SINGLE, Levels
 Array = NDArray[np.float64]
 
 TIE = 1e-9
-"""Values this close to the largest, relative to 1 or to it, are ties."""
+"""Values this close to the largest, relative to it and to S ‖x‖, are ties."""
 
 BISECTIONS = 90
 """Enough to halve the range of log(t/(1 − t)), about 100 wide, down to rounding."""
@@ -185,13 +185,14 @@ class BallOFUL(LinearAgent):
         out = np.empty((3, len(X)))
         meets = self._bound_all(X, out)
         best = out[1].max()
-        tied = np.flatnonzero(out[1] >= best - TIE * max(1.0, abs(best)))
+        scale = self._confidence.norm * math.sqrt((X * X).sum(axis=1).max())
+        tied = np.flatnonzero(out[1] >= best - TIE * max(scale, abs(best)))
         index = int(tied[0] if len(tied) == 1 else tied[self._rng.integers(len(tied))])
         mean, ucb, lcb = (float(value) for value in out[:, index])
         _, width2 = ridge.evaluate(self._levels.rows[0], X[index])
         certificate, refuted = compiled.certify(self._confidence, best, ucb, lcb)
-        if not meets:
-            certificate, refuted = 0.0 if self.certified else math.nan, True
+        if self.certified and not meets:
+            certificate, refuted = 0.0, True
         return compiled.Verdict(index, 1, mean, math.sqrt(width2), ucb, lcb, certificate, refuted)
 
     def _bound_all(self, X: Array, out: Array) -> bool:

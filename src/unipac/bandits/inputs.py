@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 NORM_TOLERANCE = 1e-6
 """Relative excess over the bound on ‖x‖ that passes for rounding."""
 
+LARGEST_REWARD = 1e100
+
 
 def floats(name: str, values: ArrayLike) -> Array:
     """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
@@ -50,9 +52,11 @@ def check_norms(name: str, X: Array, largest: float) -> None:
     where = f"{name}[{bad}]" if X.ndim == 2 else f"{name}[{bad // X.shape[1]}, {bad % X.shape[1]}]"
     if not np.isfinite(rows[bad]).all():
         raise ValueError(f"{name} must be finite, got {where} = {rows[bad]}")
+    with np.errstate(over="ignore"):
+        norm = np.linalg.norm(rows[bad])
     raise ValueError(
         f"{name} must have norms of at most {largest:g} (the argument action_norm), "
-        f"got {where} of norm {np.linalg.norm(rows[bad]):.9g}"
+        f"got {where} of norm {norm:.9g}"
     )
 
 
@@ -69,12 +73,14 @@ def first_invalid(X: Array, largest_norm: float) -> int:
     return -1
 
 
-def check_finite(name: str, array: Array) -> None:
-    """Refuse NaN and infinities."""
-    finite = np.isfinite(array)
-    if not finite.all():
-        bad = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(f"{name} must be finite, got {name}{list(bad)} = {array[bad]}")
+def check_rewards(name: str, array: Array) -> None:
+    """Refuse NaN, infinities, and numbers whose squares would become infinite."""
+    sound = np.abs(array) <= LARGEST_REWARD
+    if not sound.all():
+        bad = tuple(int(i) for i in np.argwhere(~sound)[0])
+        raise ValueError(
+            f"{name} must be finite and within ±{LARGEST_REWARD:g}, got {name}{list(bad)} = {array[bad]}"
+        )
 
 
 def read_only(array: Array) -> Array:

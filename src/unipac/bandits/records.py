@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ class Decision:
     """
     certified: bool
     """Whether the bounds are proven: an unscaled radius under its theorem's assumptions."""
+    owner: int = field(repr=False)
+    """The agent that made it, as a number."""
 
 
 class Bounds(NamedTuple):

@@ -145,39 +145,41 @@ def bound_all(state: State, X: Array, out: Array) -> None:
 
 
 @jit
-def learn(levels: Levels, confidence: Confidence, x: Array, y: float, times: int, s: Scratch) -> int:
-    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed.
+def learn(
+    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, times: int, s: Scratch
+) -> tuple[int, int]:
+    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed and S.
 
-    A negligible x is not stored (it returns 0): it would open a level each time, and its gap is at most
-    2 β_1 ‖x‖/√λ.
+    A negligible x is not stored (no level changes, 0): it would open a level each time, and its gap is at
+    most 2 β_1 ‖x‖/√λ.
     """
     if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
-        return 0
-    S = stack.top(levels)
-    lowest = stack.add(levels, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below)
-    set_radii(levels, confidence, min(lowest, S), stack.top(levels))
-    return lowest
+        return 0, S
+    lowest, top = stack.add(
+        levels, S, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below
+    )
+    set_radii(levels, confidence, min(lowest, S), top)
+    return lowest, top
 
 
 @jit
 def learn_with_table(
     levels: Levels,
+    S: int,
     fixed: Table,
     confidence: Confidence,
     x: Array,
     y: float,
     times: int,
     s: Scratch,
-) -> int:
+) -> tuple[int, int]:
     """As ``learn``, and keep the table of the fixed actions up to date."""
-    S = stack.top(levels)
     for i in range(S):
         s.before[i] = s.width2[i]
-    lowest = learn(levels, confidence, x, y, times, s)
+    lowest, top = learn(levels, S, confidence, x, y, times, s)
     if lowest > 0:
-        top = stack.top(levels)
         table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
-    return lowest
+    return lowest, top
 
 
 @jit
@@ -188,15 +190,15 @@ def learn_all(state: State, X: Array, y: Array, times: int) -> int:
     """
     levels, fixed, confidence = unpack(state)
     s = scratch(levels)
+    S = stack.top(levels)
     for t in range(y.size):
-        S = stack.top(levels)
         if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
         if fixed.norms.size > 0:
-            learn_with_table(levels, fixed, confidence, X[t], y[t], times, s)
+            _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
         else:
-            learn(levels, confidence, X[t], y[t], times, s)
+            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -251,11 +253,13 @@ def play(
         record.level[t] = choice.level
         record.certificate[t] = choice.certificate
         record.reward[t] = rewards[t, k]
+        x, y = X[k], rewards[t, k]
         if fixed.norms.size > 0:
-            lowest = learn_with_table(levels, fixed, confidence, X[k], rewards[t, k], once, s)
+            lowest, top = learn_with_table(levels, S, fixed, confidence, x, y, once, s)
         else:
-            lowest = learn(levels, confidence, X[k], rewards[t, k], once, s)
+            lowest, top = learn(levels, S, confidence, x, y, once, s)
         changed = min(lowest, S)
+        S = top
     return T, any_refuted
 
 

@@ -30,6 +30,7 @@ def save(agent: LinearAgent, path: str | os.PathLike[str]) -> None:
         "rounds": agent._rounds,
         "next_id": agent._next_id,
         "consistent": agent._consistent,
+        "owner": agent._owner,
         "pending": [[d.id, d.index, d.level] for d in waiting],
         "random": agent._random_state(),
     }
@@ -53,6 +54,8 @@ def load(path: str | os.PathLike[str], agents: Mapping[str, type[LinearAgent]]) 
         agent = agents[header["agent"]](
             header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
         )
+        if agent._parameters != header["parameters"]:
+            raise ValueError("parameters are missing")
         _restore(agent, header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(
@@ -70,20 +73,35 @@ def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str,
         stack.Levels(*(_like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())),
         table.Table(*(_like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())),
     )
-    actions = arrays["pending.actions"]
+    if agent._levels.size.min() < 0 or not (agent._levels.rows[0].diagonal(1) > 0).all():
+        raise ValueError("the levels are not those of any data")
+    agent._rounds = check.count("rounds", header["rounds"], least=0, most=check.LARGEST_COUNT)
+    agent._next_id = check.count("next_id", header["next_id"], least=0)
+    agent._owner = check.count("owner", header["owner"], least=0)
+    agent._consistent = check.flag("consistent", header["consistent"])
+    agent._set_random_state(header["random"])
+    waiting = len(header["pending"])
+    actions = _like(np.empty((waiting, agent.dim)), arrays, "pending.actions")
     values = arrays["pending.values"]
-    if actions.shape != (len(header["pending"]), agent.dim) or values.shape != (len(actions), 5):
+    if values.shape != (waiting, 5) or values.dtype != np.float64:
         raise ValueError("the pending decisions are not complete")
     agent._pending = {}
     for (id_, index, level), action, numbers in zip(header["pending"], actions, values, strict=True):
+        check.count("id", id_, least=0, most=agent._next_id - 1)
         mean, width, ucb, lcb, certificate = numbers.tolist()
         agent._pending[id_] = Decision(
-            id_, index, read_only(action), level, mean, width, ucb, lcb, certificate, agent.certified
+            id_,
+            check.count("index", index, least=0),
+            read_only(action),
+            check.count("level", level),
+            mean,
+            width,
+            ucb,
+            lcb,
+            certificate,
+            agent.certified,
+            agent._owner,
         )
-    agent._rounds = check.count("rounds", header["rounds"], least=0)
-    agent._next_id = check.count("next_id", header["next_id"], least=0)
-    agent._consistent = bool(header["consistent"])
-    agent._set_random_state(header["random"])
 
 
 def _like(model: NDArray[np.generic], arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._constants import TIE
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.linalg import ridge
 
 Array = NDArray[np.float64]
@@ -100,11 +100,25 @@ def level_of(width2: Array, S: int) -> int:
     return level
 
 
-@jit
+@inlined
 def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
-    """Mean and squared width of x in each level."""
-    for i in range(S):
-        means[i], width2[i] = ridge.evaluate(levels.rows[i], x)
+    """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them.
+
+    The same sums are written out here: a view of each level would cost as much as the sums themselves.
+    """
+    rows = levels.rows
+    d = x.size
+    for level in range(S):
+        mean = 0.0
+        q = 0.0
+        for i in range(d):
+            u = 0.0
+            for j in range(i + 1):
+                u += rows[level, i, j] * x[j]
+            q += u * u
+            mean += u * rows[level, i, d + 1]
+        means[level] = mean
+        width2[level] = q
 
 
 @jit
@@ -115,15 +129,16 @@ def share(width2: float, level: int, times: int) -> int:
     """
     if width2 <= threshold(level):
         return 0
-    rounds = math.ceil(1.0 / threshold(level) - 1.0 / width2)
-    if rounds >= times:
+    rounds = 1.0 / threshold(level) - 1.0 / width2
+    if rounds >= times:  # as floats: the left side may exceed all integers
         return times
-    return max(1, int(rounds))
+    return max(1, math.ceil(rounds))
 
 
 @jit
 def add(
     levels: Levels,
+    S: int,
     rule: int,
     x: Array,
     y: float,
@@ -131,17 +146,16 @@ def add(
     width2: Array,
     regularization: float,
     below: Array,
-) -> int:
+) -> tuple[int, int]:
     """Add ``times`` equal rounds (x, y), level by level as if one after the other.
 
-    Returns the lowest level that changed. ``width2`` holds the squared widths of x in the levels in use and
-    is kept up to date. There must be room for the levels that open.
+    Returns the lowest level that changed, and the new S. ``width2`` holds the squared widths of x in the
+    levels in use and is kept up to date. There must be room for the levels that open.
     """
-    S = top(levels)
     if rule == SINGLE:
         levels.size[0] += times
         _learn(levels, int(np.int64(1)), x, y, times, width2, regularization, below)
-        return 1
+        return 1, 1
     lowest = 0
     level = 1
     while times > 0:
@@ -161,7 +175,7 @@ def add(
             if lowest == 0:
                 lowest = level
         level += 1
-    return lowest
+    return lowest, S
 
 
 @jit

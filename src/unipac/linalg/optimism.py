@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._jit import jit
-from unipac.linalg import ridge
-from unipac.linalg.levels import Levels
+from unipac._jit import inlined, jit
+from unipac.linalg.levels import Levels, evaluate
 
 Array = NDArray[np.float64]
 
@@ -46,6 +45,8 @@ class Workspace(NamedTuple):
     """(N,): of all actions in one level."""
     width2: Array
     """(N,): likewise."""
+    norm2: Array
+    """(n,): squared norms of the actions; with BLAS only."""
     u: Array
     """(1, N): a row of M times all actions; with BLAS (n, d), the whole product."""
     columns: Array
@@ -66,6 +67,7 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
         np.empty(n, dtype=np.bool_),
         np.empty(N),
         np.empty(N),
+        np.empty(n if blas else 0),
         np.empty((N, d) if blas else (1, N)),
         np.zeros((N, d) if blas else (d, N)),
         np.zeros((d, d) if blas else (0, 0)),
@@ -78,18 +80,20 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape
     blas = n * d * d >= BLAS_FROM
+    beta = levels.beta[S - 1]
     if blas:
         _by_product(levels, S, X, work)
+        slack = rounding(levels, S)
+        for k in range(n):
+            work.bound[k] = _raised_ucb(work, k, beta, slack)
     else:
         _by_columns(levels, S, X, work)
-    beta = levels.beta[S - 1]
-    slack = rounding(levels, S) if blas else 0.0
-    for k in range(n):
-        work.bound[k] = _ucb(work, k, beta, slack, X[k])
+        for k in range(n):
+            work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])
     return race(levels, S, X, work, S - 1 if blas else 0, means, width2)
 
 
-@jit
+@inlined
 def race(
     levels: Levels,
     S: int,
@@ -106,6 +110,7 @@ def race(
     """
     for k in range(work.exact.size):
         work.exact[k] = False
+    trial_means, trial_width2 = work.trial[0], work.trial[1]
     best = -math.inf
     leader = -1
     trials = 0
@@ -113,22 +118,27 @@ def race(
         k = first_largest(work.bound)
         if work.exact[k]:
             return k
-        value = _evaluate(levels, S, X[k], best, work.trial)
+        evaluate(levels, S, X[k], trial_means, trial_width2)
+        value = math.inf
+        for i in range(S):
+            ucb = trial_means[i] + levels.beta[i] * math.sqrt(trial_width2[i])
+            if ucb < value:
+                value = ucb
         work.bound[k] = value
         work.exact[k] = True
         if value > best or (value == best and k < leader):
             best = value
             leader = k
             for i in range(S):
-                means[i] = work.trial[0, i]
-                width2[i] = work.trial[1, i]
+                means[i] = trial_means[i]
+                width2[i] = trial_width2[i]
         trials += 1
         if products > 0 and trials % TRIALS == 0:
             _tighten(levels, products, X, best, work)
             products -= 1
 
 
-@jit
+@inlined
 def first_largest(values: Array) -> int:
     """The smallest index of a maximum."""
     k = 0
@@ -157,28 +167,11 @@ def rounding(levels: Levels, level: int) -> float:
 
 
 @jit
-def _evaluate(levels: Levels, S: int, x: Array, best: float, trial: Array) -> float:
-    """min_l ucb_l(x), or some value below ``best`` as soon as one level shows that it is."""
-    least = math.inf
-    for i in range(S - 1, -1, -1):
-        mean, q = ridge.evaluate(levels.rows[i], x)
-        trial[0, i] = mean
-        trial[1, i] = q
-        least = min(least, mean + levels.beta[i] * math.sqrt(q))
-        if least < best:
-            break
-    return least
-
-
-@jit
-def _ucb(work: Workspace, k: int, beta: float, slack: float, x: Array) -> float:
-    ucb: float = work.mean[k] + beta * math.sqrt(work.width2[k])
-    if slack > 0.0:
-        norm2 = 0.0
-        for j in range(x.size):
-            norm2 += x[j] * x[j]
-        ucb += slack * math.sqrt(norm2)
-    return ucb
+def _raised_ucb(work: Workspace, k: int, beta: float, slack: float) -> float:
+    """The ucb of the k-th action of a product, raised by more than its rounding error."""
+    width = math.sqrt(work.width2[k])
+    raised: float = work.mean[k] + beta * width + slack * math.sqrt(work.norm2[k])
+    return raised
 
 
 @jit
@@ -199,13 +192,13 @@ def _tighten(levels: Levels, level: int, X: Array, best: float, work: Workspace)
     left = 0
     for k in range(n):
         if not work.exact[k] and work.bound[k] >= best:
-            work.bound[k] = min(work.bound[k], _ucb(work, left, beta, slack, X[k]))
+            work.bound[k] = min(work.bound[k], _raised_ucb(work, left, beta, slack))
             left += 1
 
 
 @jit
 def _by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
-    """Means and squared widths of all actions in one level, from one BLAS product."""
+    """Means, squared widths and squared norms of all actions in one level, from one BLAS product."""
     n, d = X.shape
     rows = levels.rows[level - 1]
     for i in range(d):
@@ -216,14 +209,17 @@ def _by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
     for k in range(n):
         mean = 0.0
         width2 = 0.0
+        norm2 = 0.0
         for i in range(d):
             width2 += U[k, i] * U[k, i]
             mean += U[k, i] * rows[i, d + 1]
+            norm2 += X[k, i] * X[k, i]
         work.mean[k] = mean
         work.width2[k] = width2
+        work.norm2[k] = norm2
 
 
-@jit
+@inlined
 def _by_columns(levels: Levels, level: int, X: Array, work: Workspace) -> None:
     """Means and squared widths of all actions in one level, bit for bit those of ``evaluate``."""
     n, d = X.shape

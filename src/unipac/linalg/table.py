@@ -48,6 +48,8 @@ class Table(NamedTuple):
     """(C, n): upper bounds on mean + β width."""
     logdet: Array
     """(C,): log det(Σ_l/λ) when row l was last computed afresh."""
+    slack: Array
+    """(C,): bounds the rounding errors since then, for actions of norm 1."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
@@ -61,6 +63,7 @@ def empty(actions: Array, capacity: int) -> Table:
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
         logdet=np.zeros(capacity),
+        slack=np.zeros(capacity),
     )
 
 
@@ -71,6 +74,7 @@ def grown(table: Table, capacity: int) -> Table:
         width2=grown_array(table.width2, capacity),
         bound=grown_array(table.bound, capacity),
         logdet=grown_array(table.logdet, capacity),
+        slack=grown_array(table.slack, capacity),
     )
 
 
@@ -144,6 +148,7 @@ def compute(table: Table, levels: Levels, level: int) -> None:
             mean[k] += z_r * u[k]
             width2[k] += u[k] * u[k]
     table.logdet[i] = levels.logdet[i]
+    table.slack[i] = 0.0
 
 
 @jit
@@ -163,7 +168,8 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     """The upper bounds of a level, from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
-    slack = STEPS * optimism.rounding(levels, level)
+    slack = max(table.slack[i], STEPS * optimism.rounding(levels, level))
+    table.slack[i] = slack
     for k in range(table.norms.size):
         width = math.sqrt(table.width2[i, k])
         table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
