@@ -125,7 +125,7 @@ def chart(traces: dict[str, list[unipac.Trace]], pulls: list[dict[str, object]])
         .mark_line(point=True)
         .encode(
             x=alt.X("eps:Q", scale=log10, title="ε", axis=alt.Axis(values=EPS.tolist()[::2], format=".3~f")),
-            y=alt.Y("n:Q", scale=log10, title="rounds with a gap above ε", axis=alt.Axis(format="~e")),
+            y=alt.Y("n:Q", scale=alt.Scale(type="log"), title="rounds with a gap above ε", axis=alt.Axis(format="~e")),
             color=alt.Color("agent:N", scale=COLORS, title=None),
         )
     )

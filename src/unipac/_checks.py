@@ -25,6 +25,8 @@ def require(holds: bool, name: str, expected: str, value: object) -> None:
 
 def real(name: str, value: SupportsFloat) -> float:
     """A finite number; text and complex numbers are none."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
     number = math.nan
     scalar = not isinstance(value, np.ndarray) or value.ndim == 0
     if scalar and not isinstance(value, (str, bytes, bytearray, complex, np.complexfloating)):
@@ -66,13 +68,13 @@ def flag(name: str, value: object) -> bool:
 
 def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None = None) -> int:
     """An integer from ``least`` on, up to ``most``."""
-    expected = f"an integer >= {least}" + ("" if most is None else f" and <= {most}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {expected}, got {value!r}") from None
-    fits = number >= least and (most is None or number <= most)
-    require(fits and not isinstance(value, bool), name, expected, value)
+        number = None
+    if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
+        limit = "" if most is None else f" and <= {most}"
+        raise ValueError(f"{name} must be an integer >= {least}{limit}, got {value!r}")
     return number
 
 

@@ -189,10 +189,11 @@ class LinearAgent:
         """
         waiting = self._waiting(decision)
         value = check.real("reward", reward)
-        check.require(abs(value) <= LARGEST_REWARD, "reward", f"within ±{LARGEST_REWARD:g}", reward)
+        if abs(value) > LARGEST_REWARD:
+            raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
         count = check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
-        self._learn(np.array([waiting.action]), np.array([value]), count)
+        self._learn(waiting.action.copy()[None], np.array([value]), count)
         del self._pending[waiting.id]
         self._rounds += count
 
@@ -343,12 +344,10 @@ class LinearAgent:
         """Learn rounds from checked arrays, each counted ``times``."""
         if times > 1:
             self._make_room(X[0], times)
-        done = 0
-        while True:
-            done += compiled.learn_all(self._state, X[done:], y[done:], times)
-            if done == len(y):
-                return
+        done = compiled.learn_all(self._state, X, y, times)
+        while done < len(y):
             self._make_room()
+            done += compiled.learn_all(self._state, X[done:], y[done:], times)
 
     def _size_bound(self, level: int) -> float:
         """The proven bound on the size of a level."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._constants import NEGLIGIBLE
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.bandits.confidence import Confidence, set_radii
 from unipac.linalg import levels as stack
 from unipac.linalg import optimism, ridge, table
@@ -144,7 +144,7 @@ def bound_all(state: State, X: Array, out: Array) -> None:
         out[2, k] = lcb
 
 
-@jit
+@inlined
 def learn(
     levels: Levels, S: int, confidence: Confidence, x: Array, y: float, times: int, s: Scratch
 ) -> tuple[int, int]:
@@ -235,7 +235,7 @@ def play(
     inside = np.ones(capacity, dtype=np.bool_)
     once = int(np.int64(1))
     any_refuted = False
-    changed = 1
+    changed = once
     for t in range(T):
         S = stack.top(levels)
         if capacity <= S:

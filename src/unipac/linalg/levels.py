@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._constants import TIE
-from unipac._jit import inlined, jit
+from unipac._jit import jit
 from unipac.linalg import ridge
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ def level_of(width2: Array, S: int) -> int:
     return level
 
 
-@inlined
+@jit
 def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
     """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them.
 
@@ -157,7 +157,7 @@ def add(
         _learn(levels, int(np.int64(1)), x, y, times, width2, regularization, below)
         return 1, 1
     lowest = 0
-    level = 1
+    level = int(np.int64(1))
     while times > 0:
         opens = level > S
         if opens:

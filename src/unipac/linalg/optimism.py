@@ -75,7 +75,7 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
     )
 
 
-@jit
+@inlined
 def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array) -> int:
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape

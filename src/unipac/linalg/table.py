@@ -4,10 +4,9 @@ After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old 
 
     mean_i  += g_i (y − m)        width_i² −= g_i² (1 + q²)
 
-This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew,
-and when log det(Σ) has risen by more than log 4, so that no width has shrunk below half in between. The
-upper bounds are raised by more than what can have gone wrong, and enter the race of ``optimism`` like any
-others.
+This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew, and
+when some width has shrunk below a quarter since. The upper bounds are raised by more than what can have
+gone wrong, and enter the race of ``optimism`` like any others.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from unipac.linalg.levels import NESTED, Levels, grown_array
 
 Array = NDArray[np.float64]
 
-LARGEST_RISE = math.log(4.0)
-"""Of log det(Σ) between two computations afresh."""
+SHRUNK = 1.0 / 16.0
+"""Of a squared width since it was computed afresh."""
 
 STEPS = 256.0
-"""Bounds the rounding of so many steps, each on widths at most twice as large."""
+"""Bounds the rounding of so many steps, each on widths at most four times as large."""
 
 
 class Table(NamedTuple):
@@ -46,8 +45,8 @@ class Table(NamedTuple):
     """(C, n)."""
     bound: Array
     """(C, n): upper bounds on mean + β width."""
-    logdet: Array
-    """(C,): log det(Σ_l/λ) when row l was last computed afresh."""
+    fresh: Array
+    """(C, n): the squared widths when they were last computed afresh."""
     slack: Array
     """(C,): bounds the rounding errors since then, for actions of norm 1."""
 
@@ -62,7 +61,7 @@ def empty(actions: Array, capacity: int) -> Table:
         mean=np.zeros((capacity, n)),
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
-        logdet=np.zeros(capacity),
+        fresh=np.zeros((capacity, n)),
         slack=np.zeros(capacity),
     )
 
@@ -73,7 +72,7 @@ def grown(table: Table, capacity: int) -> Table:
         mean=grown_array(table.mean, capacity),
         width2=grown_array(table.width2, capacity),
         bound=grown_array(table.bound, capacity),
-        logdet=grown_array(table.logdet, capacity),
+        fresh=grown_array(table.fresh, capacity),
         slack=grown_array(table.slack, capacity),
     )
 
@@ -122,12 +121,10 @@ def learn(
             residual = y - means[i]
             if (
                 levels.rotations[i] == 0
-                or levels.logdet[i] - table.logdet[i] > LARGEST_RISE
                 or _is_outlier(levels, level, residual)
+                or not _step(table, levels, level, x, residual, width2[i])
             ):
                 compute(table, levels, level)
-            else:
-                _step(table, levels, level, x, residual, width2[i])
         bound(table, levels, level)
 
 
@@ -147,7 +144,8 @@ def compute(table: Table, levels: Levels, level: int) -> None:
         for k in range(n):
             mean[k] += z_r * u[k]
             width2[k] += u[k] * u[k]
-    table.logdet[i] = levels.logdet[i]
+    for k in range(n):
+        table.fresh[i, k] = width2[k]
     table.slack[i] = 0.0
 
 
@@ -183,8 +181,11 @@ def _is_outlier(levels: Levels, level: int, residual: float) -> bool:
 
 
 @jit
-def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> None:
-    """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``."""
+def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> bool:
+    """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``.
+
+    Returns whether no width has shrunk too far.
+    """
     i = level - 1
     rows = levels.rows[i]
     mean, width2, g = table.mean[i], table.width2[i], np.empty(table.norms.size)
@@ -197,6 +198,9 @@ def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q
         for j in range(r + 1):
             v[j] += rows[r, j] * u
     _combine(table.columns, v, g)
+    shrunk = 0
     for k in range(g.size):
         mean[k] += g[k] * residual
-        width2[k] = max(0.0, width2[k] - g[k] * g[k] * (1.0 + q))
+        width2[k] -= g[k] * g[k] * (1.0 + q)
+        shrunk += width2[k] < SHRUNK * table.fresh[i, k]
+    return shrunk == 0
