@@ -9,7 +9,7 @@ CHECKED_CACHE := $(VENV)/boundscheck-cache
 
 help:
 	@echo "make demo      run the agents side by side and draw what happened (about a minute)"
-	@echo "make test      the test suite: compiled, interpreted and with bounds checked"
+	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 2 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
 	@echo "make bench     speed, as ratios"
@@ -48,7 +48,8 @@ bench: $(VENV)/.dev
 	$(RUN) benchmarks/bandits.py
 
 figures: $(VENV)/.runtime
-	$(RUN) examples/figures.py
+	$(RUN) examples/demo.py --out docs/figures
+	rm docs/figures/demo.html
 
 clean:
 	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis

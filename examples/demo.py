@@ -24,13 +24,13 @@ FORCED = [10**k for k in range(2, 19)]
 
 AGENTS = {
     "NestedOFUL": lambda d: unipac.NestedOFUL(d, delta=DELTA, noise=NOISE),
-    "OFUL": lambda d: unipac.OFUL(d, delta=DELTA, noise=NOISE, radius="mixture"),
+    "OFUL (mixture)": lambda d: unipac.OFUL(d, delta=DELTA, noise=NOISE, radius="mixture"),
     "UPACOFUL (mixture)": lambda d: unipac.UPACOFUL(d, delta=DELTA, noise=NOISE, radius="mixture"),
     "UPACOFUL (as printed)": lambda d: unipac.UPACOFUL(d, delta=DELTA, noise=NOISE),
     "LinUCB": lambda d: unipac.LinUCB(d),
 }
 COLORS = alt.Scale(
-    domain=["NestedOFUL", "OFUL", "UPACOFUL (mixture)", "bound for NestedOFUL"],
+    domain=["NestedOFUL", "OFUL (mixture)", "UPACOFUL (mixture)", "bound for NestedOFUL"],
     range=["#0072b2", "#d55e00", "#56b4e9", "#000000"],
 )
 
@@ -55,10 +55,10 @@ def progress(text: str) -> None:
 
 def table(traces: dict[str, list[unipac.Trace]]) -> None:
     """Regret, mistakes and certificates, averaged over the seeds."""
-    rounds = len(traces["OFUL"][0])
+    rounds = len(traces["NestedOFUL"][0])
     print(
         f"\nRandom contexts: d = {DIM}, 10 actions, noise {NOISE}, {rounds:,} rounds, "
-        f"mean over {len(traces['OFUL'])} seeds"
+        f"mean over {len(traces['NestedOFUL'])} seeds"
     )
     print(f"{'':24}{'regret':>9}{'gap > 0.1':>11}{'last certificate':>18}{'certificate < gap':>19}")
     for name, runs in traces.items():
@@ -70,6 +70,9 @@ def table(traces: dict[str, list[unipac.Trace]]) -> None:
             ("none", "makes none") if np.isnan(certificate) else (f"{certificate:.3f}", f"{broken} rounds")
         )
         print(f"{name:24}{regret:9.1f}{mistakes:11.1f}{claims[0]:>18}{claims[1]:>19}")
+    print(
+        "A certificate bounds the gap of its round; the last column counts the rounds in which it failed to."
+    )
 
 
 def bad_pulls(agent: unipac.OFUL, forced: int) -> int:
@@ -81,12 +84,13 @@ def bad_pulls(agent: unipac.OFUL, forced: int) -> int:
 def killer() -> list[dict[str, object]]:
     """The two-armed instance on which OFUL does not converge."""
     rows = []
-    print("\nPulls of a bad arm (gap 1/2) after K rounds without a choice")
+    print(f"\nPulls of a bad arm (gap 1/2) after K rounds without a choice; noise = {NOISE}, delta = {DELTA}")
     shown = [10**3, 10**6, 10**9, 10**12, 10**18]
     print(f"{'K':24}" + "".join(f"{k:>9.0e}" for k in shown))
-    for name in ("OFUL", "NestedOFUL", "UPACOFUL (mixture)"):
+    for name in ("OFUL (mixture)", "NestedOFUL", "UPACOFUL (mixture)", "LinUCB"):
         pulls = {forced: bad_pulls(AGENTS[name](2), forced) for forced in FORCED}
-        rows += [{"agent": name, "K": float(k), "pulls": n} for k, n in pulls.items()]
+        if name in COLORS["domain"]:
+            rows += [{"agent": name, "K": float(k), "pulls": n} for k, n in pulls.items()]
         print(f"{name:24}" + "".join(f"{pulls[k]:9}" for k in shown))
     return rows
 
@@ -96,7 +100,12 @@ def chart(traces: dict[str, list[unipac.Trace]], pulls: list[dict[str, object]])
     log10 = alt.Scale(type="log", nice=False)
     powers = alt.Axis(format="~e", values=[10.0**k for k in range(3, 19, 3)], title="forced rounds K before")
     left = (
-        alt.Chart(alt.Data(values=pulls), title="OFUL never stops trying the bad arm", width=340, height=280)
+        alt.Chart(
+            alt.Data(values=pulls),
+            title="After a longer past OFUL tries the bad arm more often",
+            width=340,
+            height=280,
+        )
         .mark_line(point=True)
         .encode(
             x=alt.X("K:Q", scale=log10, axis=powers),
@@ -105,7 +114,7 @@ def chart(traces: dict[str, list[unipac.Trace]], pulls: list[dict[str, object]])
         )
     )
     counts = []
-    for name in ("NestedOFUL", "OFUL", "UPACOFUL (mixture)"):
+    for name in ("NestedOFUL", "OFUL (mixture)", "UPACOFUL (mixture)"):
         mean = np.mean([metrics.mistakes(run.gap, EPS) for run in traces[name]], axis=0)
         counts += [
             {"agent": name, "eps": e, "n": n}
@@ -125,7 +134,12 @@ def chart(traces: dict[str, list[unipac.Trace]], pulls: list[dict[str, object]])
         .mark_line(point=True)
         .encode(
             x=alt.X("eps:Q", scale=log10, title="ε", axis=alt.Axis(values=EPS.tolist()[::2], format=".3~f")),
-            y=alt.Y("n:Q", scale=alt.Scale(type="log"), title="rounds with a gap above ε", axis=alt.Axis(format="~e")),
+            y=alt.Y(
+                "n:Q",
+                scale=alt.Scale(type="log"),
+                title="rounds with a gap above ε",
+                axis=alt.Axis(format="~e"),
+            ),
             color=alt.Color("agent:N", scale=COLORS, title=None),
         )
     )

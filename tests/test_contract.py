@@ -1,5 +1,6 @@
 """What the documentation promises of every agent, tested from outside."""
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -21,10 +22,9 @@ REFUTATION = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWar
 
 
 def make(name, dim, **arguments):
-    """An agent; LinUCB takes no model of the noise."""
-    if name == "LinUCB":
-        arguments = {key: value for key, value in arguments.items() if key not in ("noise", "norm", "delta")}
-    return unipac.AGENTS[name](dim, **arguments)
+    """An agent, with those of the arguments that it takes."""
+    taken = inspect.signature(unipac.AGENTS[name]).parameters
+    return unipac.AGENTS[name](dim, **{key: value for key, value in arguments.items() if key in taken})
 
 
 def unit(rng, *shape):

@@ -24,6 +24,8 @@ def write(
     """Write a file so that at every moment either the old or the new one is there, complete."""
     target = _checked(path)
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         with open(unfinished, "xb") as file:
@@ -44,10 +46,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             with np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             header = json.loads(arrays.pop("header").tobytes())
-        except Exception as error:  # a damaged archive can fail in many ways, and all mean the same
+        except Exception:  # a damaged archive can fail in many ways, and all mean the same
             raise ValueError(
                 f"path must name a file written by save(), got {os.fspath(path)!r}, "
-                f"which is truncated or of another kind ({error})"
+                "which is truncated or of another kind"
             ) from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {os.fspath(path)!r}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import warnings
+import secrets
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, SupportsFloat, SupportsIndex
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._constants import NEGLIGIBLE
+from unipac._warnings import warn
 from unipac.bandits import rounds as compiled
 from unipac.bandits import saved
 from unipac.bandits.confidence import make_confidence, set_radii
@@ -38,9 +38,6 @@ INITIAL_LEVELS = 8
 
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
-
-
-_owners = itertools.count()
 
 
 class LinearAgent:
@@ -91,7 +88,7 @@ class LinearAgent:
             table.compute(fixed, levels, 1)
             table.bound(fixed, levels, 1)
         self._set_state(levels, fixed)
-        self._owner = next(_owners)
+        self._owner = secrets.randbits(63)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
         self._rounds = 0
@@ -147,6 +144,23 @@ class LinearAgent:
             Level(i + 1, int(levels.size[i]), self._size_bound(i + 1), float(own.beta[i])) for i in range(S)
         ]
 
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε.
+
+        ``theory.mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
+        """
+        c = self._confidence
+        if c.rule == stack.SINGLE or not c.certified:
+            return math.inf
+        names = ("delta", "noise", "norm", "regularization", "action_norm", "radius")
+        return theory.mistake_bound(
+            eps,
+            self.dim,
+            **{name: self._parameters[name] for name in names},
+            nested=c.rule == stack.NESTED,
+            all_data=c.outer_delta > 0.0,
+        )
+
     # -- one round at a time -------------------------------------------------------------------
 
     def choose(self, actions: ArrayLike | None = None) -> Decision:
@@ -169,7 +183,7 @@ class LinearAgent:
             choice.ucb,
             choice.lcb,
             choice.certificate,
-            self._confidence.certified,
+            self._confidence.certified and self._consistent,
             self._owner,
         )
         self._pending[decision.id] = decision
@@ -206,11 +220,13 @@ class LinearAgent:
 
         The bounds stay valid if each logged action was chosen without knowledge of its own noise.
         """
-        X = action_array("actions", actions, self.dim)
+        X = action_array("actions", actions, self.dim, least=0)
         check_norms("actions", X, self._confidence.action_norm)
         y = floats("rewards", rewards)
         if y.shape != (len(X),):
-            raise ValueError(f"rewards must have shape ({len(X)},) as actions do, got {y.shape}")
+            raise ValueError(
+                f"rewards and actions must be as many, got rewards of shape {y.shape} for {len(X)} actions"
+            )
         check_rewards("rewards", y)
         self._check_total("actions", len(y))
         self._learn(X, y, 1)
@@ -420,11 +436,10 @@ class LinearAgent:
     def _refute(self) -> None:
         if self._consistent:
             self._consistent = False
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: a lower bound exceeds an upper bound, so an assumption does not "
                 "hold (noise, norm, linear rewards); certificates are void from here on",
                 RuntimeWarning,
-                stacklevel=3,
             )
 
     def _instance_rounds(
@@ -437,6 +452,13 @@ class LinearAgent:
         length = check.count("rounds", rounds, least=0, most=LARGEST_TRACE)
         self._check_total("rounds", length)
         first = self._rounds if start is None else check.count("start", start, least=0)
+        assumed = self._confidence
+        if self.certified and (instance.noise > assumed.noise or instance.norm > assumed.norm * (1 + 1e-9)):
+            warn(
+                f"{type(self).__name__} assumes noise <= {assumed.noise:g} and norm <= {assumed.norm:g}, "
+                f"but the instance has {instance.noise:g} and {instance.norm:g}: no certificate is valid",
+                UserWarning,
+            )
         return length, first
 
     def _play_instance(

@@ -21,7 +21,7 @@ def floats(name: str, values: ArrayLike) -> Array:
         return values
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
             raise TypeError
         return np.require(array, np.float64, ["C", "W", "A"])
     except (TypeError, ValueError):
@@ -29,17 +29,21 @@ def floats(name: str, values: ArrayLike) -> Array:
 
 
 def _describe(values: object) -> str:
+    if isinstance(values, np.ma.MaskedArray):
+        return "a masked array"
+    if isinstance(values, np.ndarray):
+        return f"an array of type {values.dtype}"
     text = repr(values)
     return f"{type(values).__name__} {text if len(text) < 60 else text[:56] + ' ...'}"
 
 
-def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False) -> Array:
+def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False, least: int = 1) -> Array:
     """An (n, d) array of at least one action; also (T, n, d) if a ``sequence`` of sets will do."""
     X = floats(name, actions)
     shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
     dimensions = (2, 3) if sequence else (2,)
-    if X.ndim not in dimensions or X.shape[-1] != dim or X.shape[-2] == 0:
-        raise ValueError(f"{name} must have shape {shapes} with n >= 1, got {X.shape}")
+    if X.ndim not in dimensions or X.shape[-1] != dim or X.shape[-2] < least:
+        raise ValueError(f"{name} must have shape {shapes} with n >= {least}, got {X.shape}")
     return X
 
 

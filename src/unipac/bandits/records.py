@@ -22,7 +22,7 @@ class Decision:
     action: Array
     """(d,), read-only."""
     level: int
-    """The first level in which the action is wider than 2^-level: small means much to learn."""
+    """The first level in which the action is wider than 2^-level: the smaller, the more was to learn."""
     mean: float
     """Estimated reward, in the set that attains ``ucb``."""
     width: float
@@ -37,7 +37,7 @@ class Decision:
     NaN where ``certified`` is False.
     """
     certified: bool
-    """Whether the bounds are proven: an unscaled radius under its theorem's assumptions."""
+    """Whether the bounds are proven: an unscaled radius, and no assumption refuted so far."""
     owner: int = field(repr=False)
     """The agent that made it, as a number."""
 
@@ -80,6 +80,14 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self):,} rounds", f"reward {self.reward.sum():.6g}"]
+        if self.gap is not None:
+            parts.append(f"regret {self.gap.sum():.6g}")
+        if len(self) > 0:
+            parts.append(f"levels up to {self.level.max()}, last certificate {self.certificate[-1]:.3g}")
+        return f"<Trace: {', '.join(parts)}>"
 
     def part(self, begin: int, end: int) -> Trace:
         """A view of the rounds from ``begin`` to ``end``."""

@@ -16,11 +16,38 @@ noise, ‖μ*‖ ≤ S.
     symbol          argument or attribute       meaning
     d, δ, λ         dim, delta, regularization
     R, S, L         noise, norm, action_norm    (S bounds ‖μ*‖ here, the number of levels above)
-    l_k             decision.level              how much there was to learn
+    l_k             decision.level              the smaller, the more was to learn
     ‖x‖_{Σ⁻¹}, w    decision.width, .mean       of the level that attains the minimum of line 8
 
-Theorem 1: with probability 1 − δ, for all ε > 0 at once, the number of rounds with a gap above ε is O(d²
-log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants. ``docs/upac_oful.md`` lists every
+The same in plain NumPy, slow and without its safeguards:
+
+    >>> import numpy as np
+    >>> def algorithm_1(contexts, rewards, delta=0.05):
+    ...     d, C, chosen = contexts.shape[2], {1: []}, []                           # line 1
+    ...     for X, r in zip(contexts, rewards):                                     # line 2
+    ...         S = max(l for l in C if C[l] or l == 1)                             # line 14
+    ...         sets = []
+    ...         for l in range(1, S + 1):                                           # line 3
+    ...             A = np.array([x for x, _ in C.get(l, [])]).reshape(-1, d)
+    ...             Sigma = np.eye(d) + A.T @ A                                     # line 4
+    ...             w = np.linalg.solve(Sigma, A.T @ [y for _, y in C.get(l, [])])  # line 5
+    ...             beta = 6 * np.sqrt(d * l * np.log(d * l / delta))
+    ...             width = np.sqrt((X * np.linalg.solve(Sigma, X.T).T).sum(axis=1))
+    ...             sets.append((X @ w + beta * width, width))
+    ...         k = np.min([ucb for ucb, _ in sets], axis=0).argmax()               # line 8
+    ...         l = 1                                                               # line 9
+    ...         while l <= S and sets[l - 1][1][k] <= 2.0 ** -l:                    # line 10
+    ...             l += 1                                                          # line 11
+    ...         C.setdefault(l, []).append((X[k], r[k]))                            # line 13
+    ...         chosen.append(int(k))
+    ...     return chosen
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 4, 3))
+    >>> y = X @ [0.6, 0.0, 0.8]
+    >>> algorithm_1(X, y) == UPACOFUL(3).play(X, y).index.tolist()
+    True
+
+Theorem 1: with probability 1 − δ, for all ε > 0 at once, the number of rounds with a gap above ε is
+O(d² log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants. ``docs/upac_oful.md`` lists every
 deviation.
 """
 

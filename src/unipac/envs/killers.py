@@ -98,7 +98,9 @@ def killer(forced: int = 1000) -> Killer:
 
     theta = (1/2, 0), no noise. The first `forced` rounds offer e1 only, the others e1 and e2.
     The longer the forced run, the wider a confidence set that grows with time is in the
-    direction e2, which has index 1 and the gap 1/2.
+    direction e2, which has index 1 and the gap 1/2. An agent takes the forced rounds in one step,
+    ``agent.update(agent.choose([[1, 0]]), 0.5, times=forced)``, after which
+    ``agent.play(killer(forced), rounds=...)`` goes on with the free ones.
 
     Args:
         forced: number of rounds without a choice.

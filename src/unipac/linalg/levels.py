@@ -1,7 +1,8 @@
 """A stack of ridge regressions, one per level, and the rules by which rounds enter it.
 
-Level l (1, 2, ...) holds the rounds whose width in that level exceeded 2^-l when they came: it stays finite,
-because each of them taught it something. Three rules say who learns from a round that belongs to level l:
+Level l (1, 2, ...) holds the rounds whose width in that level exceeded 2^-l when they came. It stays
+finite: each of them raises log det Σ_l by more than log(1 + 4^-l), which m bounded actions can raise by d
+log(m) or so at most. Three rules say who learns from a round that belongs to level l:
 
     DISJOINT  level l alone                      C^l of Algorithm 1 (He, Zhou, Gu 2021)
     NESTED    every level j ≥ l                  D^l = C^1 ∪ ... ∪ C^l
@@ -150,7 +151,8 @@ def add(
     """Add ``times`` equal rounds (x, y), level by level as if one after the other.
 
     Returns the lowest level that changed, and the new S. ``width2`` holds the squared widths of x in the
-    levels in use and is kept up to date. There must be room for the levels that open.
+    levels in use and is kept up to date; ``below`` is scratch space of size d + 2. There must be room for the
+    levels that open. With ``times`` = 1 this is Alg. 1 lines 9-14.
     """
     if rule == SINGLE:
         levels.size[0] += times
