@@ -626,21 +626,27 @@ def test_ball_and_ellipse_by_brute_force(seed):
                 assert scan - 1e-6 * norm <= value <= scan + 1e-3 * norm
 
 
-@REFUTATION
-@pytest.mark.parametrize("seed", range(20))
-def test_ball_and_ellipsoid_by_a_solver(seed):
-    agent, norm, Sigma, w, beta, probe = ball_state(100 + seed, 5)
+def solver_agrees(agent, norm, Sigma, w, beta, probe):
+    """For how many actions a general solver found the maximum; there it must be ours."""
     constraints = [
         {"type": "ineq", "fun": lambda t: 1 - (t - w) @ Sigma @ (t - w) / beta**2},
         {"type": "ineq", "fun": lambda t: 1 - t @ t / norm**2},
     ]
     start = w * min(1, norm / np.linalg.norm(w)) if w.any() else w
+    found = 0
     for x, ucb in zip(probe, agent.bounds(probe).ucb, strict=True):
         solved = minimize(lambda t, x=x: -x @ t, start, jac=lambda t, x=x: -x, constraints=constraints)
         if solved.success and min(constraint["fun"](solved.x) for constraint in constraints) > -1e-7:
             assert ucb == pytest.approx(-solved.fun, abs=2e-5 * norm)
+            found += 1
         assert ucb <= norm * np.linalg.norm(x) * (1 + 1e-12)
         assert ucb <= x @ w + beta * np.sqrt(x @ np.linalg.solve(Sigma, x)) + 1e-9
+    return found
+
+
+@REFUTATION
+def test_ball_and_ellipsoid_by_a_solver():
+    assert sum(solver_agrees(*ball_state(100 + seed, 5)) for seed in range(20)) >= 60  # of 120
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-10])

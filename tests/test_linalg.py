@@ -168,6 +168,22 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization)
                 assert ucb <= fixed.bound[i, k] <= ucb + 1e-8 * size
 
 
+@pytest.mark.parametrize("norm", [1.0, 1e3, 1e6])
+def test_fixed_actions_survive_actions_from_elsewhere(norm):
+    """Long actions that are not in the table: a step may cost digits, and must not cost the maximum."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(2, 8))
+        X = norm * random_actions(rng, 200, d)
+        X[100:] = X[:100] * (1 - 1e-12 * rng.integers(0, 5, (100, 1)))  # nearly equal
+        free, fixed = (unipac.OFUL(d, action_norm=norm, fixed_actions=arms) for arms in (None, X))
+        for _ in range(10):
+            outside = norm * random_actions(rng, 1, d)
+            for agent in (free, fixed):
+                agent.absorb(outside, outside[:, 0] / norm)
+            assert fixed.choose().index == free.choose(X).index
+
+
 @pytest.mark.parametrize("agent", [unipac.OFUL, unipac.NestedOFUL])
 def test_a_million_collinear_rounds(agent):
     """Widths to 1e-8 and means to 1e-6 of exact arithmetic, for random and for played actions.

@@ -10,6 +10,7 @@ import pytest
 import unipac
 from unipac import metrics, theory
 from unipac.envs import sphere
+from unipac.linalg import levels as stack
 
 FALSE_ALARM = 1e-6
 RUNS = 1000
@@ -96,10 +97,14 @@ def test_level_sizes_with_200_decisions_outstanding(agent, regularization):
 
 
 def test_levels_decided_at_the_choice_would_overflow():
-    """Negative control: 200 copies of one level-1 action exceed the bound of level 1, if level is kept."""
-    player = unipac.NestedOFUL(2)
-    levels = [player.choose([[1.0, 0.0]]).level for _ in range(200)]
-    assert levels.count(1) == 200 > theory.level_size(2, 1)
+    """Negative control: 200 copies of one action, added with the widths that they had at the choice."""
+    levels = stack.empty(4, 2, 1.0)
+    x = np.array([1.0, 0.0])
+    means, width2 = np.empty(4), np.empty(4)
+    stack.evaluate(levels, 1, x, means, width2)
+    for _ in range(200):
+        stack.add(levels, 1, stack.NESTED, x, 0.0, 1, width2.copy(), 1.0, np.empty(4))
+    assert levels.size[0] == 200 > theory.level_size(2, 1)
 
 
 @pytest.mark.parametrize("agent", [unipac.NestedOFUL, unipac.UPACOFUL])

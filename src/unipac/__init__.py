@@ -7,6 +7,7 @@
 """
 
 from unipac import envs, metrics, theory
+from unipac._load import load
 from unipac.bandits import (
     AGENTS,
     OFUL,
@@ -18,20 +19,24 @@ from unipac.bandits import (
     LinUCB,
     NestedOFUL,
     Trace,
-    load,
 )
+from unipac.mdp import FLUTE, LSVIUCB, EpisodeTrace, NestedFLUTE
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AGENTS",
+    "FLUTE",
+    "LSVIUCB",
     "OFUL",
     "UPACOFUL",
     "BallOFUL",
     "Bounds",
     "Decision",
+    "EpisodeTrace",
     "Level",
     "LinUCB",
+    "NestedFLUTE",
     "NestedOFUL",
     "Trace",
     "envs",

@@ -61,6 +61,14 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     return header, arrays
 
 
+def like(model: NDArray[np.generic], arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    """A saved array, if it has the form of ``model``."""
+    array = arrays[name]
+    if array.shape != model.shape or array.dtype != model.dtype or not np.isfinite(array).all():
+        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
+    return np.require(array, requirements=["C", "W"])
+
+
 def _checked(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be a path, got {path!r}")

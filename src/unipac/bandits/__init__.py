@@ -1,10 +1,5 @@
 """Linear bandit agents, one algorithm per file."""
 
-from __future__ import annotations
-
-import os
-
-from unipac.bandits import saved
 from unipac.bandits.agent import LinearAgent
 from unipac.bandits.ball_oful import BallOFUL
 from unipac.bandits.linucb import LinUCB
@@ -33,17 +28,4 @@ __all__ = [
     "LinearAgent",
     "NestedOFUL",
     "Trace",
-    "load",
 ]
-
-
-def load(path: str | os.PathLike[str]) -> LinearAgent:
-    """The agent that ``save`` wrote, to go on exactly where it stopped.
-
-    Reads plain arrays and JSON only: a file cannot make it run code.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is truncated or was not written by ``save``.
-    """
-    return saved.load(path, AGENTS)

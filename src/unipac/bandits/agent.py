@@ -14,11 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._constants import NEGLIGIBLE
-from unipac._warnings import warn
-from unipac.bandits import rounds as compiled
-from unipac.bandits import saved
-from unipac.bandits.confidence import make_confidence, set_radii
-from unipac.bandits.inputs import (
+from unipac._inputs import (
     LARGEST_REWARD,
     action_array,
     check_norms,
@@ -26,6 +22,10 @@ from unipac.bandits.inputs import (
     floats,
     read_only,
 )
+from unipac._warnings import warn
+from unipac.bandits import rounds as compiled
+from unipac.bandits import saved
+from unipac.bandits.confidence import make_confidence, set_radii
 from unipac.bandits.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack
@@ -200,6 +200,7 @@ class LinearAgent:
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
         With ``times`` it counts as that many rounds with this action and this reward, in one exact step.
+        For the bounds to stay valid the reward must then be the mean over so many rounds, or free of noise.
         """
         waiting = self._waiting(decision)
         value = check.real("reward", reward)
@@ -218,7 +219,8 @@ class LinearAgent:
     def absorb(self, actions: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), and their rewards, (m,).
 
-        The bounds stay valid if each logged action was chosen without knowledge of its own noise.
+        The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
+        without knowledge of its own noise, and none was left out or kept because of its reward.
         """
         X = action_array("actions", actions, self.dim, least=0)
         check_norms("actions", X, self._confidence.action_norm)

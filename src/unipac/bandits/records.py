@@ -34,7 +34,7 @@ class Decision:
     certificate: float
     """With probability 1 − δ, for all rounds at once, the best action is better by no more than this.
 
-    NaN where ``certified`` is False.
+    NaN where the radius is not proven; 0 where the bounds contradict each other.
     """
     certified: bool
     """Whether the bounds are proven: an unscaled radius, and no assumption refuted so far."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _storage as storage
-from unipac.bandits.inputs import read_only
+from unipac._inputs import read_only
 from unipac.bandits.records import Decision
 from unipac.linalg import levels as stack
 from unipac.linalg import table
@@ -31,7 +31,7 @@ def save(agent: LinearAgent, path: str | os.PathLike[str]) -> None:
         "next_id": agent._next_id,
         "consistent": agent._consistent,
         "owner": agent._owner,
-        "pending": [[d.id, d.index, d.level] for d in waiting],
+        "pending": [[d.id, d.index, d.level, d.certified] for d in waiting],
         "random": agent._random_state(),
     }
     values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
@@ -44,24 +44,19 @@ def save(agent: LinearAgent, path: str | os.PathLike[str]) -> None:
     storage.write(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str], agents: Mapping[str, type[LinearAgent]]) -> LinearAgent:
-    """The agent in a file; a ``ValueError`` if the file does not hold one of these kinds."""
-    header, arrays = storage.read(path)
-    try:
-        if arrays["levels.rows"].shape[1] != header["dim"]:
-            raise ValueError("dim does not fit the arrays")
-        fixed = arrays["table.actions"]
-        agent = agents[header["agent"]](
-            header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
-        )
-        if agent._parameters != header["parameters"]:
-            raise ValueError("parameters are missing")
-        _restore(agent, header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise ValueError(
-            f"path must name a file written by save(), got {os.fspath(path)!r}, "
-            f"which does not hold an agent of this version ({error})"
-        ) from None
+def restore(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], agents: Mapping[str, type[LinearAgent]]
+) -> LinearAgent:
+    """The agent of a header and arrays; some exception if they do not fit."""
+    if arrays["levels.rows"].shape[1] != header["dim"]:
+        raise ValueError("dim does not fit the arrays")
+    fixed = arrays["table.actions"]
+    agent = agents[header["agent"]](
+        header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
+    )
+    if agent._parameters != header["parameters"]:
+        raise ValueError("parameters are missing")
+    _restore(agent, header, arrays)
     return agent
 
 
@@ -70,8 +65,12 @@ def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str,
     levels = stack.empty(capacity, agent.dim, 1.0)
     fixed = table.empty(agent._table.actions, capacity)
     agent._set_state(
-        stack.Levels(*(_like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())),
-        table.Table(*(_like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())),
+        stack.Levels(
+            *(storage.like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())
+        ),
+        table.Table(
+            *(storage.like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())
+        ),
     )
     if agent._levels.size.min() < 0 or not (agent._levels.rows[0].diagonal(1) > 0).all():
         raise ValueError("the levels are not those of any data")
@@ -81,12 +80,14 @@ def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str,
     agent._consistent = check.flag("consistent", header["consistent"])
     agent._set_random_state(header["random"])
     waiting = len(header["pending"])
-    actions = _like(np.empty((waiting, agent.dim)), arrays, "pending.actions")
+    actions = storage.like(np.empty((waiting, agent.dim)), arrays, "pending.actions")
     values = arrays["pending.values"]
     if values.shape != (waiting, 5) or values.dtype != np.float64:
         raise ValueError("the pending decisions are not complete")
     agent._pending = {}
-    for (id_, index, level), action, numbers in zip(header["pending"], actions, values, strict=True):
+    for (id_, index, level, certified), action, numbers in zip(
+        header["pending"], actions, values, strict=True
+    ):
         check.count("id", id_, least=0, most=agent._next_id - 1)
         mean, width, ucb, lcb, certificate = numbers.tolist()
         agent._pending[id_] = Decision(
@@ -99,14 +100,6 @@ def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str,
             ucb,
             lcb,
             certificate,
-            agent.certified,
+            check.flag("certified", certified),
             agent._owner,
         )
-
-
-def _like(model: NDArray[np.generic], arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """A saved array, if it has the form of ``model``."""
-    array = arrays[name]
-    if array.shape != model.shape or array.dtype != model.dtype or not np.isfinite(array).all():
-        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
-    return np.require(array, requirements=["C", "W"])

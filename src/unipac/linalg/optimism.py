@@ -33,6 +33,9 @@ TRIALS = 16
 
 EPSILON = float(np.finfo(np.float64).eps)
 
+TINY = 1e-300
+"""Squares of norms below 1e-162 vanish; this takes their place."""
+
 
 class Workspace(NamedTuple):
     """Scratch memory of the search for n actions, N of them with padding; reused between rounds."""
@@ -170,7 +173,7 @@ def rounding(levels: Levels, level: int) -> float:
 def _raised_ucb(work: Workspace, k: int, beta: float, slack: float) -> float:
     """The ucb of the k-th action of a product, raised by more than its rounding error."""
     width = math.sqrt(work.width2[k])
-    raised: float = work.mean[k] + beta * width + slack * math.sqrt(work.norm2[k])
+    raised: float = work.mean[k] + beta * width + slack * math.sqrt(work.norm2[k] + TINY)
     return raised
 
 

@@ -4,9 +4,10 @@ After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old 
 
     mean_i  += g_i (y − m)        width_i² −= g_i² (1 + q²)
 
-This subtracts, so errors add up. A level is therefore computed afresh whenever it derives M from R anew, and
-when some width has shrunk below a quarter since. The upper bounds are raised by more than what can have
-gone wrong, and enter the race of ``optimism`` like any others.
+This subtracts, so errors add up: g_i is off by some d ε ‖M‖² ‖x‖ ‖x_i‖, hence the mean by |y − m| times
+that and the width by √(q²(1 + q²)) times that. Both are summed up and raise the upper bounds, which enter
+the race of ``optimism`` like any others. A level is computed afresh when it derives M from R anew, when
+some width has shrunk below a quarter since, and when a single step could do harm.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ Array = NDArray[np.float64]
 SHRUNK = 1.0 / 16.0
 """Of a squared width since it was computed afresh."""
 
+HARM = 1e-9
+"""The error of a width of an action of norm 1 that a single step may cause."""
+
 STEPS = 256.0
-"""Bounds the rounding of so many steps, each on widths at most four times as large."""
+"""Bounds the rounding of so many subtractions, each on widths at most four times as large."""
 
 
 class Table(NamedTuple):
@@ -47,8 +51,10 @@ class Table(NamedTuple):
     """(C, n): upper bounds on mean + β width."""
     fresh: Array
     """(C, n): the squared widths when they were last computed afresh."""
+    error: Array
+    """(C, 2): bounds on the errors of means and widths since then, for actions of norm 1."""
     slack: Array
-    """(C,): bounds the rounding errors since then, for actions of norm 1."""
+    """(C,): the largest of ``optimism.rounding`` since then, for as many steps as there may be."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
@@ -57,11 +63,12 @@ def empty(actions: Array, capacity: int) -> Table:
     return Table(
         actions=actions,
         columns=np.ascontiguousarray(actions.T),
-        norms=np.sqrt((actions**2).sum(axis=1)),
+        norms=np.sqrt((actions**2).sum(axis=1) + optimism.TINY),
         mean=np.zeros((capacity, n)),
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
         fresh=np.zeros((capacity, n)),
+        error=np.zeros((capacity, 2)),
         slack=np.zeros(capacity),
     )
 
@@ -73,6 +80,7 @@ def grown(table: Table, capacity: int) -> Table:
         width2=grown_array(table.width2, capacity),
         bound=grown_array(table.bound, capacity),
         fresh=grown_array(table.fresh, capacity),
+        error=grown_array(table.error, capacity),
         slack=grown_array(table.slack, capacity),
     )
 
@@ -118,12 +126,8 @@ def learn(
         if rounds > 1 or level > S_before:
             compute(table, levels, level)
         elif level == lowest or (level > lowest and rule == NESTED):
-            residual = y - means[i]
-            if (
-                levels.rotations[i] == 0
-                or _is_outlier(levels, level, residual)
-                or not _step(table, levels, level, x, residual, width2[i])
-            ):
+            fresh = levels.rotations[i] == 0
+            if fresh or not _step(table, levels, level, x, y - means[i], width2[i]):
                 compute(table, levels, level)
         bound(table, levels, level)
 
@@ -146,6 +150,8 @@ def compute(table: Table, levels: Levels, level: int) -> None:
             width2[k] += u[k] * u[k]
     for k in range(n):
         table.fresh[i, k] = width2[k]
+    table.error[i, 0] = 0.0
+    table.error[i, 1] = 0.0
     table.slack[i] = 0.0
 
 
@@ -168,35 +174,38 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     beta = levels.beta[i]
     slack = max(table.slack[i], STEPS * optimism.rounding(levels, level))
     table.slack[i] = slack
+    slack += table.error[i, 0] + beta * table.error[i, 1]
     for k in range(table.norms.size):
         width = math.sqrt(table.width2[i, k])
         table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
 
 
 @jit
-def _is_outlier(levels: Levels, level: int, residual: float) -> bool:
-    """Whether a residual is larger than the numbers to which ``optimism.rounding`` relates errors."""
-    z = levels.rows[level - 1, :, -1]
-    return bool(abs(residual) > levels.beta[level - 1] + math.sqrt(ridge.squared_norm(z)))
-
-
-@jit
 def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> bool:
     """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``.
 
-    Returns whether no width has shrunk too far.
+    Returns False if a width has shrunk too far or the step would do harm, so that all must be computed
+    afresh.
     """
     i = level - 1
     rows = levels.rows[i]
     mean, width2, g = table.mean[i], table.width2[i], np.empty(table.norms.size)
     d = x.size
     v = np.zeros(d)  # Σ⁻¹x = Mᵀ(Mx)
+    m2 = 0.0
     for r in range(d):
         u = 0.0
+        m2 += ridge.squared_norm(rows[r, : r + 1])
         for j in range(r + 1):
             u += rows[r, j] * x[j]
         for j in range(r + 1):
             v[j] += rows[r, j] * u
+    error = 4.0 * d * optimism.EPSILON * m2 * math.sqrt(ridge.squared_norm(x))
+    harm = error * math.sqrt(q * (1.0 + q))
+    if harm > HARM:
+        return False
+    table.error[i, 0] += error * abs(residual)
+    table.error[i, 1] += harm
     _combine(table.columns, v, g)
     shrunk = 0
     for k in range(g.size):

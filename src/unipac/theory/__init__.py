@@ -1,12 +1,17 @@
 """What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret."""
 
 from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
+from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
 from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
 
 __all__ = [
     "determinant",
+    "flute_explicit",
+    "flute_finite",
+    "flute_theorem",
     "level_delta",
     "level_size",
+    "lsvi_ucb",
     "mistake_bound",
     "mixture",
     "pac_bound",

@@ -30,7 +30,7 @@ def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: f
     4
     """
     d = check.count("dim", dim)
-    step = math.log1p(math.ldexp(1.0, -2 * check.count("level", level, most=500)))
+    step = math.log1p(math.ldexp(1.0, -2 * check.count("level", level, most=400)))
     ratio = check.positive("action_norm", action_norm) ** 2
     ratio /= d * check.positive("regularization", regularization)
 

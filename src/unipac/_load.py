@@ -1,0 +1,31 @@
+"""Agents from disk, of whatever kind."""
+
+from __future__ import annotations
+
+import os
+
+from unipac import _storage as storage
+from unipac import bandits, mdp
+from unipac.bandits import saved as saved_bandit
+from unipac.mdp import saved as saved_mdp
+
+
+def load(path: str | os.PathLike[str]) -> bandits.LinearAgent | mdp.EpisodicAgent:
+    """The agent that ``save`` wrote, to go on exactly where it stopped.
+
+    Reads plain arrays and JSON only: a file cannot make it run code.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is truncated or was not written by ``save``.
+    """
+    header, arrays = storage.read(path)
+    try:
+        if header["agent"] in mdp.AGENTS:
+            return saved_mdp.restore(header, arrays, mdp.AGENTS)
+        return saved_bandit.restore(header, arrays, bandits.AGENTS)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ValueError(
+            f"path must name a file written by save(), got {os.fspath(path)!r}, "
+            f"which does not hold an agent of this version ({error})"
+        ) from None

@@ -1,0 +1,339 @@
+"""What the agents for finite linear MDPs share: the episode protocol, compiled play, state on disk."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, SupportsFloat, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac import _checks as check
+from unipac._inputs import check_norms, floats, read_only
+from unipac.envs import LinearMDP
+from unipac.linalg.levels import NESTED, SINGLE
+from unipac.mdp import backward, counted, saved
+from unipac.mdp import episodes as compiled
+from unipac.mdp.radius import certified_radius, radius_rules
+from unipac.mdp.records import EpisodeTrace, StageLevel, empty_trace
+from unipac.theory import mdp_radii
+
+Array = NDArray[np.float64]
+
+INITIAL_LEVELS = 8
+
+BLOCK = 1024
+"""Episodes whose random numbers are drawn at once."""
+
+LARGEST_TRACE = 2**36
+
+
+class EpisodicAgent:
+    """An agent for linear MDPs with finitely many states; the algorithms derive from it."""
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        *,
+        horizon: int,
+        rule: int,
+        radius: str,
+        delta: float,
+        regularization: float,
+        constant: float,
+        bonus_scale: float,
+        replan: str,
+        replan_factor: float,
+        episodes: int | None = None,
+    ) -> None:
+        phi = floats("features", features).copy()
+        if phi.ndim != 3 or 0 in phi.shape:
+            raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
+        check_norms("features", phi, 1.0)
+        self.features = read_only(phi)
+        self.n_states, self.n_actions, self.dim = phi.shape
+        self.horizon = check.count("horizon", horizon, most=10_000)
+        factor = check.real("replan_factor", replan_factor)
+        check.require(factor >= 1.0, "replan_factor", ">= 1", replan_factor)
+        self._parameters: dict[str, Any] = {
+            "horizon": self.horizon,
+            "delta": check.probability("delta", delta),
+            "regularization": check.positive("regularization", regularization),
+            "radius": radius,
+            "constant": check.positive("constant", constant),
+            "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
+            "replan": check.one_of("replan", replan, ("lazy", "always")),
+            "replan_factor": factor,
+        }
+        self._rule = rule
+        self._length = None if episodes is None else check.count("episodes", episodes)
+        cap = [self.horizon - h if rule == NESTED else self.horizon for h in range(self.horizon)]
+        data = counted.empty(phi, self.horizon, INITIAL_LEVELS, regularization)
+        plan = backward.empty(np.array(cap, dtype=np.float64), INITIAL_LEVELS, self.n_states, self.n_actions)
+        self._set_state(data, plan)
+        for h in range(self.horizon):
+            compiled.set_radii(data, self._rules, h, 1, 1)
+        self._dirty = np.ones(self.horizon, dtype=np.int64)
+        self._below = np.empty(self.dim + 2)
+        self._episodes = 0
+        self._stage = 0
+        self._previous = 0
+        self._opened = False
+        self._waiting: tuple[int, int, int] | None = None
+
+    def _set_state(self, data: counted.Counted, plan: backward.Plan) -> None:
+        """Take over these arrays, into which the kernels write."""
+        p = self._parameters
+        self._data, self._plan = data, plan
+        kind, constants = radius_rules(
+            p["radius"],
+            data.size.shape[1],
+            dim=self.dim,
+            horizon=self.horizon,
+            delta=p["delta"],
+            regularization=p["regularization"],
+            n_states=self.n_states,
+            constant=p["constant"],
+            rule=self._rule,
+            episodes=self._length,
+        )
+        self._rules = compiled.Rules(
+            rule=self._rule,
+            kind=kind,
+            horizon=self.horizon,
+            regularization=p["regularization"],
+            scale=p["bonus_scale"],
+            rise=-1.0 if p["replan"] == "always" else math.log(p["replan_factor"]) + 1e-9,
+            constants=constants,
+        )
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
+        shape = "x".join(map(str, self.features.shape))
+        return f"{type(self).__name__}(<{shape} features>, {arguments})"
+
+    # -- what is known -------------------------------------------------------------------------
+
+    @property
+    def certified(self) -> bool:
+        """Whether every Q of a plan is proven to stay above Q*, with probability 1 − δ for all episodes."""
+        p = self._parameters
+        if p["bonus_scale"] != 1.0 or (self._length is not None and self._episodes > self._length):
+            return False
+        return certified_radius(
+            p["radius"],
+            dim=self.dim,
+            horizon=self.horizon,
+            delta=p["delta"],
+            regularization=p["regularization"],
+            constant=p["constant"],
+            rule=self._rule,
+        )
+
+    @property
+    def episodes(self) -> int:
+        """Episodes finished so far."""
+        return self._episodes
+
+    def levels(self) -> list[StageLevel]:
+        """Size, proven bound on the size, and radius of each level of each stage."""
+        data = self._data
+        return [
+            StageLevel(h + 1, i + 1, int(data.size[h, i]), self._size_bound(i + 1), float(data.beta[h, i]))
+            for h in range(self.horizon)
+            for i in range(counted.top(data))
+        ]
+
+    def policy(self) -> NDArray[np.int64]:
+        """The greedy policy of the tightest estimate, (H, S): for use after learning."""
+        S = counted.top(self._data)
+        plan = backward.grown(self._plan, self._plan.Q.shape[1])
+        backward.backward(self._data, plan, S, np.ones_like(self._dirty))
+        return plan.action[:, S - 1].copy()
+
+    def _size_bound(self, level: int) -> float:
+        if self._rule == SINGLE:
+            return math.inf
+        return mdp_radii.members_bound(
+            self.dim, self.horizon, level, regularization=self._parameters["regularization"]
+        )
+
+    # -- one stage at a time -------------------------------------------------------------------
+
+    def act(self, observation: SupportsIndex) -> int:
+        """The action for a state; the first one after the end of an episode begins the next."""
+        if self._waiting is not None:
+            raise ValueError("act must be followed by observe, got a second act")
+        s = check.count("observation", observation, least=0, most=self.n_states - 1)
+        if self._stage == 0:
+            self._make_room()
+            S = counted.top(self._data)
+            compiled.prepare(self._data, self._plan, self._rules, S, self._dirty)
+            self._previous = S + 1
+        a, level = compiled.choose(self._data, self._plan, self._rules, self._stage, s, self._previous)
+        self._waiting = (s, a, level)
+        return a
+
+    def observe(
+        self,
+        reward: SupportsFloat,
+        next_observation: SupportsIndex,
+        terminated: bool = False,
+        truncated: bool = False,
+    ) -> None:
+        """Learn what followed the last action.
+
+        After ``terminated`` all later values are 0; an episode ``truncated`` before H keeps the value of
+        the next state.
+        """
+        if self._waiting is None:
+            raise ValueError("observe must follow act, got no action to observe")
+        value = check.real("reward", reward)
+        check.require(0.0 <= value <= 1.0, "reward", "in [0, 1]", reward)
+        terminated = check.flag("terminated", terminated)
+        truncated = check.flag("truncated", truncated)
+        following = check.count("next_observation", next_observation, least=0, most=self.n_states - 1)
+        s, a, level = self._waiting
+        S = counted.top(self._data)
+        compiled.learn(
+            self._data,
+            self._rules,
+            S,
+            self._dirty,
+            self._stage,
+            level,
+            s,
+            a,
+            value,
+            -1 if terminated else following,
+            self._below,
+        )
+        if self._stage == 0:
+            self._opened = self._rule != SINGLE and level > S
+        self._waiting = None
+        self._previous = level
+        self._stage += 1
+        if terminated or truncated or self._stage == self.horizon:
+            if self._opened:
+                compiled.end_with_new_level(self._data, self._plan, counted.top(self._data))
+            self._stage = 0
+            self._episodes += 1
+
+    # -- many episodes at once -----------------------------------------------------------------
+
+    def play(
+        self,
+        mdp: LinearMDP,
+        *,
+        episodes: SupportsIndex,
+        seed: int | np.random.SeedSequence = 0,
+        initial_states: ArrayLike | None = None,
+        start: SupportsIndex | None = None,
+    ) -> EpisodeTrace:
+        """Play whole episodes in compiled code.
+
+        Args:
+            mdp: an MDP with the features and the horizon of this agent.
+            episodes: K.
+            seed: of the transitions; episode k is a function of (seed, k).
+            initial_states: (K,) the first state of each episode; drawn from ``mdp.initial`` by default.
+            start: the number of the first episode; by default ``agent.episodes``: two calls are one run.
+
+        Returns:
+            What happened, with the exact gap of every episode's policy.
+        """
+        self._check_mdp(mdp)
+        K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
+        first = self._episodes if start is None else check.count("start", start, least=0)
+        if self._waiting is not None or self._stage != 0:
+            raise ValueError("play must not begin in the middle of an episode")
+        starts = self._initial_states(initial_states, K)
+        world = compiled.World(
+            transitions=mdp.transitions.copy(),
+            cumulative=np.cumsum(mdp.transitions, axis=3),
+            rewards=mdp.rewards.copy(),
+            optimal=mdp.optimal_value().copy(),
+        )
+        thresholds = np.cumsum(mdp.initial)
+        trace = empty_trace(K, self.horizon)
+        done = 0
+        while done < K:
+            block, offset = divmod(first + done, BLOCK)
+            count = min(K - done, BLOCK - offset)
+            uniforms = _uniforms(seed, block, self.horizon)[offset : offset + count]
+            if starts is None:
+                drawn = np.searchsorted(thresholds, uniforms[:, 0], side="right")
+                states = np.minimum(drawn, self.n_states - 1).astype(np.int64)
+            else:
+                states = starts[done : done + count]
+            self._play(world, states, uniforms[:, 1:].copy(), trace.part(done, done + count))
+            done += count
+        return trace
+
+    def _play(
+        self, world: compiled.World, states: NDArray[np.int64], uniforms: Array, trace: EpisodeTrace
+    ) -> None:
+        done = 0
+        while done < len(states):
+            self._make_room()
+            rest = trace.part(done, len(states))
+            record = compiled.Record(rest.gap, rest.level, rest.reward, rest.bound, rest.replanned)
+            count = compiled.play(
+                self._data,
+                self._plan,
+                self._rules,
+                world,
+                states[done:],
+                uniforms[done:],
+                self._dirty,
+                record,
+            )
+            done += count
+            self._episodes += count
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole state to a file, from which ``unipac.load`` continues bit for bit."""
+        saved.save(self, path)
+
+    # -- checks and bookkeeping ----------------------------------------------------------------
+
+    def _check_mdp(self, mdp: LinearMDP) -> None:
+        fits = (
+            isinstance(mdp, LinearMDP)
+            and mdp.horizon == self.horizon
+            and np.array_equal(mdp.features, self.features)
+        )
+        expected = f"a LinearMDP with horizon {self.horizon} and the features of this agent"
+        check.require(fits, "mdp", expected, mdp)
+
+    def _initial_states(self, states: ArrayLike | None, count: int) -> NDArray[np.int64] | None:
+        if states is None:
+            return None
+        array = np.asarray(states)
+        sound = array.shape == (count,) and array.dtype.kind in "iu"
+        if not sound or (count > 0 and (array.min() < 0 or array.max() >= self.n_states)):
+            raise ValueError(
+                f"initial_states must be {count} integers from 0 to {self.n_states - 1}, "
+                f"got shape {array.shape} of type {array.dtype}"
+            )
+        return np.ascontiguousarray(array, dtype=np.int64)
+
+    def _make_room(self) -> None:
+        """Let there be room for one more level."""
+        capacity = self._data.size.shape[1]
+        if self._rule != SINGLE and counted.top(self._data) >= capacity:
+            capacity *= 2
+            self._set_state(counted.grown(self._data, capacity), backward.grown(self._plan, capacity))
+
+
+def _uniforms(seed: int | np.random.SeedSequence, block: int, horizon: int) -> Array:
+    """The random numbers of one block of episodes, (BLOCK, 1 + H)."""
+    if isinstance(seed, np.random.SeedSequence):
+        entropy: int | Sequence[int] | None = seed.entropy
+        key = tuple(seed.spawn_key)
+    else:
+        entropy, key = check.count("seed", seed, least=0), ()
+    sequence = np.random.SeedSequence(entropy, spawn_key=(*key, block))
+    return np.random.default_rng(sequence).random((BLOCK, 1 + horizon))

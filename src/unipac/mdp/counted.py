@@ -1,0 +1,190 @@
+"""What an agent knows of a finite linear MDP: counts in place of stored transitions.
+
+For stage h and level l the regression of the backward pass (Algorithm 2 lines 6-9) needs
+
+    Σ = λI + Σ φφᵀ      kept as in ``linalg.ridge``
+    Σ φ (r + V(s'))  =  Σ φ r  +  (Σ φ 1{s'}) V
+
+so two sums suffice for every V: the cost of an episode does not depend on how many came before. Widths of
+all pairs (s, a) are kept and updated by rank one. ``rule`` is that of ``linalg.levels``: SINGLE for
+LSVI-UCB, DISJOINT for FLUTE, NESTED for NestedFLUTE. Stage h is entry h − 1, level l entry l − 1 of each
+array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+from unipac.linalg import ridge
+from unipac.linalg.levels import NESTED, REFRESH_EVERY, SINGLE, grown_array, threshold
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Counted(NamedTuple):
+    """The data of H stages with room for C levels; kernels write into these arrays in place."""
+
+    features: Array
+    """(n_states, n_actions, d)."""
+    rows: Array
+    """(H, C, d, d + 2): factors of Σ; the place of z serves the backward pass."""
+    logdet: Array
+    """(H, C): log det(Σ/λ)."""
+    beta: Array
+    """(H, C)."""
+    size: Integers
+    """(H, C): |C_h^l|."""
+    rotations: Integers
+    """(H, C): rotations since M was derived from R."""
+    rewards: Array
+    """(H, C, d): Σ φ r."""
+    arrivals: Array
+    """(H, C, n_states, d): Σ φ 1{s'}."""
+    width2: Array
+    """(H, C, n_states, n_actions): ‖φ(s, a)‖² in the metric of Σ⁻¹."""
+    first: Integers
+    """(H, n_states, n_actions): the first level whose test φ(s, a) fails, S + 1 if it passes all."""
+
+
+def empty(features: Array, horizon: int, capacity: int, regularization: float) -> Counted:
+    """No data."""
+    n_states, n_actions, d = features.shape
+    counted = Counted(
+        features=features,
+        rows=np.zeros((horizon, capacity, d, d + 2)),
+        logdet=np.zeros((horizon, capacity)),
+        beta=np.zeros((horizon, capacity)),
+        size=np.zeros((horizon, capacity), dtype=np.int64),
+        rotations=np.zeros((horizon, capacity), dtype=np.int64),
+        rewards=np.zeros((horizon, capacity, d)),
+        arrivals=np.zeros((horizon, capacity, n_states, d)),
+        width2=np.zeros((horizon, capacity, n_states, n_actions)),
+        first=np.ones((horizon, n_states, n_actions), dtype=np.int64),
+    )
+    for h in range(horizon):
+        open_level(counted, h, 1, SINGLE, regularization)
+        find_first(counted, h, 1)
+    return counted
+
+
+def grown(counted: Counted, capacity: int) -> Counted:
+    """The same data with room for ``capacity`` levels."""
+
+    def more(array: NDArray[Any]) -> NDArray[Any]:
+        return np.ascontiguousarray(grown_array(array.swapaxes(0, 1), capacity).swapaxes(0, 1))
+
+    names = [name for name in Counted._fields if name not in ("features", "first")]
+    return counted._replace(**{name: more(getattr(counted, name)) for name in names})
+
+
+@jit
+def top(counted: Counted) -> int:
+    """S: the largest non-empty level of stage 1, at least 1 (Alg. 2 line 25)."""
+    for level in range(counted.size.shape[1], 1, -1):
+        if counted.size[0, level - 1] > 0:
+            return level
+    return 1
+
+
+@jit
+def open_level(counted: Counted, h: int, level: int, rule: int, regularization: float) -> None:
+    """Prepare a level at entry h: empty, or, if levels are nested, equal to the one below."""
+    new = level - 1
+    if rule == NESTED:
+        ridge.copy(counted.rows[h, new - 1], counted.rows[h, new])
+        counted.logdet[h, new] = counted.logdet[h, new - 1]
+        counted.rotations[h, new] = counted.rotations[h, new - 1]
+        ridge.copy(counted.arrivals[h, new - 1], counted.arrivals[h, new])
+        ridge.copy(counted.width2[h, new - 1], counted.width2[h, new])
+        for j in range(counted.rewards.shape[2]):
+            counted.rewards[h, new, j] = counted.rewards[h, new - 1, j]
+    else:
+        ridge.reset(counted.rows[h, new], regularization)
+        _compute_widths(counted, h, new)
+
+
+@jit
+def find_first(counted: Counted, h: int, S: int) -> bool:
+    """Bring ``first`` up to date after widths shrank; returns whether it changed."""
+    changed = False
+    n_states, n_actions, _ = counted.features.shape
+    for s in range(n_states):
+        for a in range(n_actions):
+            level = counted.first[h, s, a]
+            while level <= S and counted.width2[h, level - 1, s, a] <= threshold(level):
+                level += 1
+            if level != counted.first[h, s, a]:
+                counted.first[h, s, a] = level
+                changed = True
+    return changed
+
+
+@jit
+def learn(
+    counted: Counted,
+    h: int,
+    level: int,
+    S: int,
+    rule: int,
+    s: int,
+    a: int,
+    reward: float,
+    following: int,
+    below: Array,
+) -> None:
+    """Add a transition to level ``level`` of entry h; ``following`` is -1 after a terminal state."""
+    x = counted.features[s, a]
+    last = S if rule == NESTED else level
+    for i in range(level - 1, last):
+        q = counted.width2[h, i, s, a]
+        ridge.add(counted.rows[h, i], x, 0.0, 1.0, below)
+        counted.logdet[h, i] += math.log1p(q)
+        counted.rotations[h, i] += 1
+        for j in range(x.size):
+            counted.rewards[h, i, j] += reward * x[j]
+            if following >= 0:
+                counted.arrivals[h, i, following, j] += x[j]
+        if counted.rotations[h, i] >= max(REFRESH_EVERY, x.size):
+            ridge.refresh(counted.rows[h, i])
+            counted.rotations[h, i] = 0
+            _compute_widths(counted, h, i)
+        else:
+            _shrink_widths(counted, h, i, x, q)
+    counted.size[h, level - 1] += 1
+
+
+@jit
+def _compute_widths(counted: Counted, h: int, i: int) -> None:
+    n_states, n_actions, _ = counted.features.shape
+    for s in range(n_states):
+        for a in range(n_actions):
+            _, counted.width2[h, i, s, a] = ridge.evaluate(counted.rows[h, i], counted.features[s, a])
+
+
+@jit
+def _shrink_widths(counted: Counted, h: int, i: int, x: Array, q: float) -> None:
+    """width² −= ⟨φ, Σ⁻¹x⟩² (1 + q), with the new Σ and the old squared width q of x."""
+    rows = counted.rows[h, i]
+    d = x.size
+    v = np.zeros(d)
+    for r in range(d):
+        u = 0.0
+        for j in range(r + 1):
+            u += rows[r, j] * x[j]
+        if u != 0.0:
+            for j in range(r + 1):
+                v[j] += rows[r, j] * u
+    n_states, n_actions, _ = counted.features.shape
+    for s in range(n_states):
+        for a in range(n_actions):
+            g = 0.0
+            for j in range(d):
+                g += counted.features[s, a, j] * v[j]
+            if g != 0.0:
+                counted.width2[h, i, s, a] = max(0.0, counted.width2[h, i, s, a] - g * g * (1.0 + q))

@@ -1,0 +1,67 @@
+"""What the agents for MDPs hand out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class StageLevel(NamedTuple):
+    """The state of one level of one stage."""
+
+    stage: int
+    level: int
+    size: int
+    """How many transitions belong to it."""
+    bound: float
+    """No more than this many ever will; infinite where nothing bounds it."""
+    radius: float
+    """β of its regression."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpisodeTrace:
+    """What happened in K episodes of H stages."""
+
+    gap: Array
+    """(K,): V*_1(s_1) − V^π_1(s_1) of the policy executed in each episode, exact."""
+    level: NDArray[np.int64]
+    """(K, H)."""
+    reward: Array
+    """(K,): the sum of the rewards received."""
+    bound: Array
+    """(K,): the agent's upper bound on V*_1(s_1) before the episode."""
+    replanned: NDArray[np.bool_]
+    """(K,): whether the agent planned anew before the episode."""
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    def __repr__(self) -> str:
+        return (
+            f"<EpisodeTrace: {len(self):,} episodes, reward {self.reward.sum():.6g}, "
+            f"regret {self.gap.sum():.6g}, {self.replanned.sum():,} plans>"
+        )
+
+    def part(self, begin: int, end: int) -> EpisodeTrace:
+        """A view of the episodes from ``begin`` to ``end``."""
+        cut = slice(begin, end)
+        return EpisodeTrace(
+            self.gap[cut], self.level[cut], self.reward[cut], self.bound[cut], self.replanned[cut]
+        )
+
+
+def empty_trace(episodes: int, horizon: int) -> EpisodeTrace:
+    """A trace to be filled."""
+    return EpisodeTrace(
+        gap=np.empty(episodes),
+        level=np.empty((episodes, horizon), dtype=np.int64),
+        reward=np.empty(episodes),
+        bound=np.empty(episodes),
+        replanned=np.empty(episodes, dtype=np.bool_),
+    )

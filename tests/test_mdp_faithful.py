@@ -1,0 +1,262 @@
+"""FLUTE, NestedFLUTE and LSVI-UCB act, level and value as the slow transcription in ``naive_mdp``."""
+
+import numpy as np
+import pytest
+
+import unipac
+from naive_mdp import NaiveFLUTE, mixture, policy_value
+from unipac.envs import random_simplex, river_swim
+from unipac.mdp.agent import _uniforms
+
+DELTA = 0.1
+AGENTS = {"FLUTE": unipac.FLUTE, "NestedFLUTE": unipac.NestedFLUTE, "LSVIUCB": unipac.LSVIUCB}
+
+
+def pair(name, mdp, *, scale, regularization, replan):
+    """An agent with the mixture radius, and its judge."""
+    H = mdp.horizon
+    extra = {"episodes": 10**6} if name == "LSVIUCB" else {}
+    agent = AGENTS[name](
+        mdp.features,
+        horizon=H,
+        radius="mixture",
+        delta=DELTA,
+        bonus_scale=scale,
+        regularization=regularization,
+        replan=replan,
+        **extra,
+    )
+
+    def beta(level, Sigma):
+        delta = DELTA if name == "LSVIUCB" else DELTA / (level * (level + 1))
+        return scale * H * mixture(Sigma, regularization, 1, 1, delta)
+
+    judge = NaiveFLUTE(
+        mdp.features,
+        H,
+        beta,
+        regularization=regularization,
+        nested=name == "NestedFLUTE",
+        cap="H-h+1" if name == "NestedFLUTE" else "H",
+        single=name == "LSVIUCB",
+    )
+    return agent, judge
+
+
+def replay(mdp, judge, start, uniforms, trace, k):
+    """Let the judge play the same episode; it checks the levels and returns the sum of rewards."""
+    s, previous, total = start, judge.S + 1, 0.0
+    for h in range(1, judge.H + 1):
+        a = int(judge.least_q(h, previous)[s].argmax())
+        level, ratios = judge.level(h, s, a, previous)
+        assert all(abs(ratio - 1) > 1e-9 for ratio in ratios)
+        assert trace.level[k, h - 1] == level
+        cumulative = np.cumsum(mdp.transitions[h - 1, s, a])
+        following = min(int(np.searchsorted(cumulative, uniforms[h], side="right")), mdp.n_states - 1)
+        judge.add(h, level, s, a, mdp.rewards[h - 1, s, a], following)
+        total += mdp.rewards[h - 1, s, a]
+        s, previous = following, level
+    judge.end_episode()
+    return total
+
+
+@pytest.mark.parametrize("replan", ["always", "lazy"])
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("case", range(6))
+def test_agents_act_as_the_pseudo_code(name, replan, case):
+    """Levels, Q values and exact gaps, over H in 1..6, d in 2..12, three regularizations."""
+    rng = np.random.default_rng(case)
+    H, d = case + 1, [2, 3, 5, 7, 9, 12][case]
+    mdp = random_simplex(n_states=4, n_actions=3, dim=d, horizon=H, seed=case)
+    regularization = [0.1, 1.0, 4.0][case % 3]
+    agent, judge = pair(name, mdp, scale=[0.3, 0.05][case % 2], regularization=regularization, replan=replan)
+    optimum = mdp.optimal_value()
+    starts = rng.integers(0, 4, 120)
+    uniforms = _uniforms(case, 0, H)
+    for k in range(120):
+        trace = agent.play(mdp, episodes=1, seed=case, initial_states=starts[k : k + 1])
+        if trace.replanned[0]:
+            judge.plan()
+            for h in range(H):
+                for level in range(judge.S):
+                    np.testing.assert_allclose(agent._plan.Q[h, level], judge.Q[h][level], atol=1e-8)
+        else:
+            assert replan == "lazy"
+        if k % 10 == 0:
+            gap = optimum[starts[k]] - policy_value(mdp, judge)[starts[k]]
+            assert trace.gap[0] == pytest.approx(gap, abs=1e-10)
+        assert trace.reward[0] == pytest.approx(replay(mdp, judge, starts[k], uniforms[k], trace, 0))
+    for level in agent.levels():
+        if name != "LSVIUCB":
+            assert level.size == len(judge.C[level.stage - 1].get(level.level, []))
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_lazy_replans_when_it_should(name):
+    """Exactly when a level was opened at stage 1 or some log det rose by more than log 1.25 + 1e-9."""
+    mdp = random_simplex(n_states=3, n_actions=2, dim=3, horizon=3, seed=1)
+    agent, judge = pair(name, mdp, scale=0.1, regularization=1.0, replan="lazy")
+    uniforms = _uniforms(0, 0, 3)
+    planned = None
+    for k in range(200):
+        now = {(h, i): judge.logdet(h, i) for h in range(1, 4) for i in range(1, judge.S + 1)}
+        due = planned is None or set(now) != set(planned)
+        due = due or any(now[key] - planned[key] > np.log(1.25) + 1e-9 for key in now)
+        trace = agent.play(mdp, episodes=1, seed=0, initial_states=[k % 3])
+        assert trace.replanned[0] == due
+        if due:
+            judge.plan()
+            planned = now
+        replay(mdp, judge, k % 3, uniforms[k], trace, 0)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_play_in_parts_and_by_hand_is_one_run(name):
+    """play(a); play(b) = play(a + b) = the loop of act and observe, bit for bit."""
+    mdp = river_swim(n_states=4, horizon=5)
+    whole, parts, loop = (pair(name, mdp, scale=0.1, regularization=1.0, replan="lazy")[0] for _ in range(3))
+    trace = whole.play(mdp, episodes=1500, seed=3)
+    first, second = parts.play(mdp, episodes=700, seed=3), parts.play(mdp, episodes=800, seed=3)
+    np.testing.assert_array_equal(trace.gap, np.concatenate([first.gap, second.gap]))
+    np.testing.assert_array_equal(trace.level, np.concatenate([first.level, second.level]))
+    cumulative = np.cumsum(mdp.transitions, axis=3)
+    for k in range(1500):
+        numbers = _uniforms(3, k // 1024, 5)[k % 1024]
+        s = int(np.searchsorted(np.cumsum(mdp.initial), numbers[0], side="right"))
+        for h in range(5):
+            a = loop.act(s)
+            following = int(np.searchsorted(cumulative[h, s, a][:-1], numbers[h + 1], side="right"))
+            loop.observe(mdp.rewards[h, s, a], following)
+            s = following
+    assert loop.episodes == whole.episodes == 1500
+    for agent in (parts, loop):
+        for a, b in zip(whole._data, agent._data, strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(whole._plan.Q, agent._plan.Q)
+        np.testing.assert_array_equal(whole.policy(), agent.policy())
+
+
+def test_one_hot_widths_are_counts():
+    mdp = river_swim(n_states=3, horizon=2)
+    agent = unipac.LSVIUCB(mdp.features, horizon=2, episodes=300, regularization=4.0)
+    agent.play(mdp, episodes=300, seed=0)
+    visits = 1 / agent._data.width2[:, 0] - 4.0
+    np.testing.assert_allclose(visits, np.rint(visits), atol=1e-9)
+    assert visits[0].sum() == pytest.approx(300)
+
+
+def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
+    mdp = random_simplex(n_states=4, n_actions=2, dim=3, horizon=3, seed=2)
+    agent = unipac.LSVIUCB(
+        mdp.features, horizon=3, episodes=500, radius="mixture", bonus_scale=0.0, regularization=0.1
+    )
+    agent.play(mdp, episodes=500, seed=1)
+    data = agent._data
+    V = np.zeros(4)
+    for h in (2, 1, 0):
+        M_R = data.rows[h, 0]
+        R = np.array([[M_R[i, j + 1] if j >= i else 0.0 for j in range(3)] for i in range(3)])
+        w = np.linalg.solve(R.T @ R, data.rewards[h, 0] + V @ data.arrivals[h, 0])
+        V = np.clip(mdp.features @ w, 0, 3).max(axis=1)
+    backward = agent.policy()
+    assert backward.shape == (3, 4)
+    agent.play(mdp, episodes=1, seed=1)  # plans with the data so far
+    np.testing.assert_allclose(agent._plan.V[0, 0], V, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_certified_runs_are_optimistic_everywhere(name):
+    """Radius "finite": Q ≥ Q* in every plan of 20 runs; a bonus of zero fails (negative control)."""
+    mdp = river_swim(n_states=3, horizon=3)
+    extra = {"episodes": 2000} if name == "LSVIUCB" else {}
+    q_star = mdp.optimal_q()
+
+    def always_above(seed, scale):
+        agent = AGENTS[name](mdp.features, horizon=3, radius="finite", bonus_scale=scale, **extra)
+        above = True
+        for _ in range(20):
+            agent.play(mdp, episodes=100, seed=seed)
+            planned = max(level.level for level in agent.levels()) - agent._plan.due[0]
+            above &= bool((agent._plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all())
+            assert agent.certified == (scale == 1.0)
+        return above
+
+    assert all(always_above(seed, 1.0) for seed in range(20))
+    assert not any(always_above(seed, 0.0) for seed in range(3))
+
+
+def test_level_sizes_stay_below_their_bound():
+    mdp = random_simplex(n_states=5, n_actions=3, dim=3, horizon=4, seed=0)
+    for agent in (
+        unipac.FLUTE(mdp.features, horizon=4, radius="mixture", bonus_scale=0.1, replan="lazy"),
+        unipac.NestedFLUTE(mdp.features, horizon=4, radius="mixture", bonus_scale=0.1),
+    ):
+        agent.play(mdp, episodes=20_000, seed=0)
+        assert all(level.size <= level.bound for level in agent.levels())
+        assert max(level.level for level in agent.levels()) >= 6
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_save_and_load_in_the_middle_of_an_episode(name, tmp_path):
+    mdp = river_swim(n_states=4, horizon=5)
+    agent, _ = pair(name, mdp, scale=0.1, regularization=4.0, replan="lazy")
+    agent.play(mdp, episodes=500, seed=0)
+    agent.act(0)
+    agent.observe(0.05, 0)
+    agent.act(0)  # waiting for an observation
+    agent.save(tmp_path / "agent")
+    loaded = unipac.load(tmp_path / "agent")
+    assert repr(loaded) == repr(agent)
+    for player in (agent, loaded):
+        player.observe(0.0, 1, truncated=True)
+    traces = [player.play(mdp, episodes=500, seed=1) for player in (agent, loaded)]
+    np.testing.assert_array_equal(traces[0].gap, traces[1].gap)
+    np.testing.assert_array_equal(agent._plan.Q, loaded._plan.Q)
+
+
+def test_learning_ends_in_the_optimum():
+    mdp = river_swim(n_states=3, horizon=3)
+    agent = unipac.NestedFLUTE(mdp.features, horizon=3, radius="mixture", bonus_scale=0.1)
+    trace = agent.play(mdp, episodes=20_000, seed=0)
+    assert trace.gap[:100].max() > 0.1
+    assert (trace.gap[-1000:] < 1e-12).mean() > 0.9
+    # The greedy policy of the tightest bounds may still be trying an action whose bound is nearly the best.
+    value = unipac.envs.policy_value(mdp, agent.policy())[0, 0]
+    assert value >= mdp.optimal_value()[0] - 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda agent, mdp: agent.act(4), "observation must be an integer >= 0 and <= 3, got 4"),
+        (lambda agent, mdp: agent.observe(0.0, 0), "observe must follow act"),
+        (lambda agent, mdp: (agent.act(0), agent.act(0)), "act must be followed by observe"),
+        (lambda agent, mdp: (agent.act(0), agent.observe(1.5, 0)), r"reward must be in \[0, 1\], got 1.5"),
+        (lambda agent, mdp: (agent.act(0), agent.observe(0.5, 9)), "next_observation must be an integer"),
+        (
+            lambda agent, mdp: agent.play(river_swim(5, 5), episodes=1),
+            "mdp must be a LinearMDP with horizon 5",
+        ),
+        (lambda agent, mdp: agent.play(mdp, episodes=2, initial_states=[0, 7]), "initial_states must be 2"),
+        (lambda agent, mdp: agent.play(mdp, episodes=-1), "episodes must be an integer >= 0"),
+        (lambda agent, mdp: unipac.FLUTE([[1.0]], horizon=2), "features must have shape"),
+        (
+            lambda agent, mdp: unipac.FLUTE(2 * mdp.features, horizon=2),
+            "features must have norms of at most 1",
+        ),
+        (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=0), "horizon must be an integer >= 1"),
+        (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=2, radius="ucb"), "radius must be one of"),
+        (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=2, replan="often"), "replan must be one of"),
+        (lambda agent, mdp: unipac.LSVIUCB(mdp.features, horizon=2, episodes=0), "episodes must be"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(call, message):
+    mdp = river_swim(n_states=4, horizon=5)
+    agent = unipac.NestedFLUTE(mdp.features, horizon=5, radius="mixture")
+    agent.play(mdp, episodes=50, seed=0)
+    before = [array.copy() for array in agent._data]
+    with pytest.raises(ValueError, match=message):
+        call(agent, mdp)
+    for a, b in zip(before, agent._data, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert agent.episodes == 50
