@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -309,7 +310,6 @@ def test_random_frequencies_are_pinned():
 
 
 def test_mountain_car_and_acrobot_work():
-    gymnasium = pytest.importorskip("gymnasium")
     for name, size, n_actions in (("MountainCar-v0", 2, 3), ("Acrobot-v1", 6, 3)):
         env = gymnasium.make(name)
         for cls, arguments in (
@@ -369,7 +369,6 @@ def test_without_bounds_the_error_says_what_to_do(cls, infinity):
 
 
 def test_cart_pole_itself_asks_for_bounds():
-    gymnasium = pytest.importorskip("gymnasium")
     env = gymnasium.make("CartPole-v1")
     with pytest.raises(ValueError, match="low must be passed"):
         TileCoding.from_env(env)
@@ -379,7 +378,6 @@ def test_cart_pole_itself_asks_for_bounds():
 
 
 def test_discrete_observations():
-    gymnasium = pytest.importorskip("gymnasium")
     env = gymnasium.make("FrozenLake-v1")
     feature_map = OneHot.from_env(env)
     observation, _ = env.reset(seed=0)
