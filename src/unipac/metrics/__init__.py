@@ -1,6 +1,7 @@
 """Measures of a run as pure functions of arrays: regret, mistakes, convergence, coverage."""
 
 from unipac.metrics.chance import binomial_upper_tail
+from unipac.metrics.episodes import aggregate_certificate
 from unipac.metrics.gaps import (
     certificate_violations,
     coverage,
@@ -10,6 +11,7 @@ from unipac.metrics.gaps import (
 )
 
 __all__ = [
+    "aggregate_certificate",
     "binomial_upper_tail",
     "certificate_violations",
     "coverage",

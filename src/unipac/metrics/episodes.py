@@ -1,0 +1,46 @@
+"""Measures of episodic runs."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def aggregate_certificate(
+    bounds: ArrayLike, rewards: ArrayLike, *, horizon: int, delta: float = 0.05
+) -> FloatArray:
+    """A bound on the regret after each episode, from what an agent can see.
+
+    If `bounds` are upper bounds on V*_1 (those of a certified agent are, with its own probability), then with
+    probability 1 - `delta`, for all n at once, the sum of the first n gaps is at most
+
+        Σ_{k ≤ n} (bound_k − reward_k) + H √(n log(n(n + 1)/δ)/2).
+
+    Why: reward_k, the sum of the rewards of episode k, has the mean V^π_1 of the policy of that episode
+    given the past and lies in [0, H], so Hoeffding's inequality for martingales bounds Σ (V^π − reward) by
+    the second term, at each n with probability 1 − δ/(n(n+1)).
+
+    Args:
+        bounds: (K,), ``trace.bound``.
+        rewards: (K,), ``trace.reward``.
+        horizon: H, when the reward of a stage is in [0, 1].
+        delta: δ.
+
+    Example:
+        >>> aggregate_certificate([1.0, 1.0], [0.5, 1.0], horizon=1)   # 0.5 + √(log(40)/2), 0.5 + √(log 120)
+        array([1.858102, 2.688034])
+    """
+    upper = np.asarray(bounds, dtype=np.float64)
+    seen = np.asarray(rewards, dtype=np.float64)
+    if upper.ndim != 1 or upper.shape != seen.shape or np.isnan(upper).any() or np.isnan(seen).any():
+        raise ValueError(
+            f"bounds and rewards must be of one shape (K,) without NaN, got {upper.shape} and {seen.shape}"
+        )
+    if horizon < 1 or not 0 < delta < 1:
+        raise ValueError(f"horizon must be >= 1 and delta in (0, 1), got {horizon} and {delta}")
+    n = np.arange(1, len(upper) + 1, dtype=np.float64)
+    chance = horizon * np.sqrt(n * (np.log(n * (n + 1)) + math.log(1 / delta)) / 2)
+    certificate: FloatArray = np.cumsum(upper - seen) + chance
+    return certificate
