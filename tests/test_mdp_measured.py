@@ -97,10 +97,8 @@ def test_nested_stops_where_lsvi_ucb_does_not(capsys):
     for K in (10**5, 10**6, 10**7):
         mdp = lsvi_killer(forced=K)
         agents = {
-            "LSVIUCB": unipac.LSVIUCB(
-                mdp.features, horizon=1, episodes=K + 1000, radius="mixture", replan="lazy"
-            ),
-            "NestedFLUTE": unipac.NestedFLUTE(mdp.features, horizon=1, radius="mixture"),
+            "LSVIUCB": unipac.LSVIUCB(mdp.features, horizon=1, episodes=K + 1000, radius="mixture"),
+            "NestedFLUTE": unipac.NestedFLUTE(mdp.features, horizon=1, radius="mixture", replan="always"),
         }
         for name, agent in agents.items():
             for begin in range(0, K, 10**5):

@@ -138,6 +138,9 @@ def pac_bound(
     """The (ε, δ)-PAC sample complexity that uniform-PAC implies: ``mistake_bound`` at this one ε.
 
     So among the first ``pac_bound(eps) + 1`` rounds at least one is ε-optimal.
+
+    >>> pac_bound(1.0, 1, 0.05)   # 2β_3/8 = 1.06 > 1 ≥ 2β_4/16 = 0.57: levels 1 to 4, 12 + 71 + 385 + 1943
+    2411
     """
     return mistake_bound(
         eps,
