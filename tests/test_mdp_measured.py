@@ -98,7 +98,7 @@ def test_nested_stops_where_lsvi_ucb_does_not(capsys):
         mdp = lsvi_killer(forced=K)
         agents = {
             "LSVIUCB": unipac.LSVIUCB(mdp.features, horizon=1, episodes=K + 1000, radius="mixture"),
-            "NestedFLUTE": unipac.NestedFLUTE(mdp.features, horizon=1, radius="mixture", replan="always"),
+            "NestedFLUTE": unipac.NestedFLUTE(mdp.features, horizon=1, radius="mixture"),
         }
         for name, agent in agents.items():
             for begin in range(0, K, 10**5):
