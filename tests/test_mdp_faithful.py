@@ -1,5 +1,6 @@
 """FLUTE, NestedFLUTE and LSVI-UCB act, level and value as the slow transcription in ``naive_mdp``."""
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -230,6 +231,50 @@ def test_save_and_load_in_the_middle_of_an_episode(name, tmp_path):
     np.testing.assert_array_equal(agent._plan.Q, loaded._plan.Q)
 
 
+@pytest.mark.parametrize("progress", [False, True])
+def test_learning_from_a_gymnasium_environment(progress, capsys):
+    """The returns are those of the environment; nearly optimal ones after some thousand episodes."""
+    env = gymnasium.make("unipac/RiverSwim-v0", n_states=3, horizon=3)
+    agent = unipac.NestedFLUTE(env.unwrapped.mdp.features, horizon=3, radius="mixture", bonus_scale=0.05)
+    returns = agent.learn(env, episodes=4000, seed=0, progress=progress)
+    assert agent.episodes == 4000
+    assert ("4000/4000" in capsys.readouterr().out) == progress
+    # The mean of the last 2000 returns, each in [0, 3], is within 5 standard errors of V* = 0.2515 (H = 3).
+    late = returns[2000:]
+    assert abs(late.mean() - 0.2515) < 5 * late.std() / np.sqrt(2000) + 0.01
+
+
+def test_terminated_and_truncated():
+    """After `terminated` the next state counts nothing, after `truncated` it does; both end the episode."""
+    features = np.eye(2)[:, None, :]  # two states, one action
+    kept, ended = (
+        unipac.LSVIUCB(features, horizon=2, episodes=100, radius="mixture", bonus_scale=0.0) for _ in range(2)
+    )
+    for agent, flags in ((kept, (False, True)), (ended, (True, False))):
+        for _ in range(50):
+            agent.act(0)
+            agent.observe(0.5, 1, *flags)  # the episode is over after the first of two stages
+            agent.act(1)
+            agent.observe(0.0, 0)
+            agent.act(0)
+            agent.observe(1.0, 0)
+    assert kept.episodes == ended.episodes == 100
+    assert kept._data.arrivals[0, 0, 1, 0] == 50.0
+    assert ended._data.arrivals[0, 0, 1, 0] == 0.0
+
+
+def test_rewards_are_rescaled():
+    features = np.eye(2)[:, None, :]
+    agent = unipac.FLUTE(features, horizon=1, radius="finite", reward_range=(-2.0, 2.0))
+    assert not agent.certified
+    agent.act(0)
+    agent.observe(-1.0, 1)
+    assert agent._data.rewards[0, 0, 0] == 0.25
+    agent.act(0)
+    with pytest.raises(ValueError, match=r"reward must be in \[-2, 2\]"):
+        agent.observe(2.5, 1)
+
+
 def test_learning_ends_in_the_optimum():
     mdp = river_swim(n_states=3, horizon=3)
     agent = unipac.NestedFLUTE(mdp.features, horizon=3, radius="mixture", bonus_scale=0.1)
@@ -247,7 +292,10 @@ def test_learning_ends_in_the_optimum():
         (lambda agent, mdp: agent.act(4), "observation must be an integer >= 0 and <= 3, got 4"),
         (lambda agent, mdp: agent.observe(0.0, 0), "observe must follow act"),
         (lambda agent, mdp: (agent.act(0), agent.act(0)), "act must be followed by observe"),
-        (lambda agent, mdp: (agent.act(0), agent.observe(1.5, 0)), r"reward must be in \[0, 1\], got 1.5"),
+        (
+            lambda agent, mdp: (agent.act(0), agent.observe(1.5, 0)),
+            r"reward must be in \[0, 1\] \(reward_range\), got 1.5",
+        ),
         (lambda agent, mdp: (agent.act(0), agent.observe(0.5, 9)), "next_observation must be an integer"),
         (
             lambda agent, mdp: agent.play(river_swim(5, 5), episodes=1),

@@ -7,11 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import Any, SupportsFloat, SupportsIndex
 
+import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._inputs import check_norms, floats, read_only
+from unipac._progress import shown
 from unipac.envs import LinearMDP
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp import backward, counted, saved
@@ -46,6 +48,7 @@ class EpisodicAgent:
         bonus_scale: float,
         replan: str,
         replan_factor: float,
+        reward_range: tuple[float, float],
         episodes: int | None = None,
     ) -> None:
         phi = floats("features", features).copy()
@@ -55,6 +58,8 @@ class EpisodicAgent:
         self.features = read_only(phi)
         self.n_states, self.n_actions, self.dim = phi.shape
         self.horizon = check.count("horizon", horizon, most=10_000)
+        low, high = (check.real("reward_range", value) for value in reward_range)
+        check.require(low < high, "reward_range", "(low, high) with low < high", reward_range)
         factor = check.real("replan_factor", replan_factor)
         check.require(factor >= 1.0, "replan_factor", ">= 1", replan_factor)
         self._parameters: dict[str, Any] = {
@@ -66,6 +71,7 @@ class EpisodicAgent:
             "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
             "replan": check.one_of("replan", replan, ("lazy", "always")),
             "replan_factor": factor,
+            "reward_range": [low, high],
         }
         self._rule = rule
         self._length = None if episodes is None else check.count("episodes", episodes)
@@ -120,7 +126,9 @@ class EpisodicAgent:
     def certified(self) -> bool:
         """Whether every Q of a plan is proven to stay above Q*, with probability 1 − δ for all episodes."""
         p = self._parameters
-        if p["bonus_scale"] != 1.0 or (self._length is not None and self._episodes > self._length):
+        if p["bonus_scale"] != 1.0 or p["reward_range"] != [0.0, 1.0]:
+            return False
+        if self._length is not None and self._episodes > self._length:
             return False
         return certified_radius(
             p["radius"],
@@ -190,8 +198,10 @@ class EpisodicAgent:
         """
         if self._waiting is None:
             raise ValueError("observe must follow act, got no action to observe")
+        low, high = self._parameters["reward_range"]
         value = check.real("reward", reward)
-        check.require(0.0 <= value <= 1.0, "reward", "in [0, 1]", reward)
+        check.require(low <= value <= high, "reward", f"in [{low:g}, {high:g}] (reward_range)", reward)
+        value = (value - low) / (high - low)
         terminated = check.flag("terminated", terminated)
         truncated = check.flag("truncated", truncated)
         following = check.count("next_observation", next_observation, least=0, most=self.n_states - 1)
@@ -221,6 +231,40 @@ class EpisodicAgent:
             self._stage = 0
             self._episodes += 1
 
+    def learn(
+        self,
+        env: gymnasium.Env[Any, Any],
+        *,
+        episodes: SupportsIndex,
+        seed: int | None = None,
+        progress: bool = False,
+    ) -> Array:
+        """Play episodes of a Gymnasium environment, of at most H steps each.
+
+        Args:
+            env: with the states of this agent as observations, and its actions.
+            episodes: how many.
+            seed: of the environment's first reset.
+            progress: show a bar with episodes/s and the time left.
+
+        Returns:
+            The sum of rewards of each episode.
+        """
+        if self._waiting is not None or self._stage != 0:
+            raise ValueError("learn must not begin in the middle of an episode")
+        count = check.count("episodes", episodes, least=0)
+        returns = np.zeros(count)
+        for k in shown(range(count), "learning", check.flag("progress", progress)):
+            observation, _ = env.reset(seed=seed if k == 0 else None)
+            done = False
+            while not done:
+                action = self.act(observation)
+                observation, reward, terminated, truncated, _ = env.step(action)
+                self.observe(reward, observation, bool(terminated), bool(truncated))
+                returns[k] += float(reward)
+                done = self._stage == 0
+        return returns
+
     # -- many episodes at once -----------------------------------------------------------------
 
     def play(
@@ -245,6 +289,8 @@ class EpisodicAgent:
             What happened, with the exact gap of every episode's policy.
         """
         self._check_mdp(mdp)
+        if self._parameters["reward_range"] != [0.0, 1.0]:
+            raise ValueError("reward_range must be (0, 1) for play on a LinearMDP")
         K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
         first = self._episodes if start is None else check.count("start", start, least=0)
         if self._waiting is not None or self._stage != 0:

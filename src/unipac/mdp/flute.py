@@ -42,6 +42,7 @@ class FLUTE(EpisodicAgent):
         bonus_scale: multiplies the radius; other than 1, nothing is certified.
         replan: "always" before every episode as in the paper, or "lazy".
         replan_factor: lazy replanning waits until some det Σ has grown by this factor.
+        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
@@ -63,6 +64,7 @@ class FLUTE(EpisodicAgent):
         bonus_scale: float = 1.0,
         replan: str = "always",
         replan_factor: float = 1.25,
+        reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         super().__init__(
             features,
@@ -75,4 +77,5 @@ class FLUTE(EpisodicAgent):
             bonus_scale=bonus_scale,
             replan=replan,
             replan_factor=replan_factor,
+            reward_range=reward_range,
         )

@@ -32,6 +32,7 @@ class NestedFLUTE(EpisodicAgent):
         bonus_scale: multiplies the radius; other than 1, nothing is certified.
         replan: "lazy", or "always" before every episode.
         replan_factor: lazy replanning waits until some det Σ has grown by this factor.
+        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
@@ -53,6 +54,7 @@ class NestedFLUTE(EpisodicAgent):
         bonus_scale: float = 1.0,
         replan: str = "lazy",
         replan_factor: float = 1.25,
+        reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         super().__init__(
             features,
@@ -65,4 +67,5 @@ class NestedFLUTE(EpisodicAgent):
             bonus_scale=bonus_scale,
             replan=replan,
             replan_factor=replan_factor,
+            reward_range=reward_range,
         )
