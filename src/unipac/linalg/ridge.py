@@ -80,6 +80,21 @@ def evaluate(rows: Array, x: Array) -> tuple[float, float]:
 
 
 @jit
+def solve(rows: Array, b: Array, w: Array) -> None:
+    """Write Σ⁻¹b = Mᵀ(Mb) into w."""
+    d = b.size
+    for j in range(d):
+        w[j] = 0.0
+    for i in range(d):
+        u = 0.0
+        for j in range(i + 1):
+            u += rows[i, j] * b[j]
+        if u != 0.0:  # one-hot features leave most of Mb at zero
+            for j in range(i + 1):
+                w[j] += rows[i, j] * u
+
+
+@jit
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
     """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2."""
     d = x.size

@@ -191,15 +191,11 @@ def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q
     rows = levels.rows[i]
     mean, width2, g = table.mean[i], table.width2[i], np.empty(table.norms.size)
     d = x.size
-    v = np.zeros(d)  # Σ⁻¹x = Mᵀ(Mx)
+    v = np.empty(d)
+    ridge.solve(rows, x, v)
     m2 = 0.0
     for r in range(d):
-        u = 0.0
         m2 += ridge.squared_norm(rows[r, : r + 1])
-        for j in range(r + 1):
-            u += rows[r, j] * x[j]
-        for j in range(r + 1):
-            v[j] += rows[r, j] * u
     error = 4.0 * d * optimism.EPSILON * m2 * math.sqrt(ridge.squared_norm(x))
     harm = error * math.sqrt(q * (1.0 + q))
     if harm > HARM:

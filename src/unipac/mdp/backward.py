@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
+from unipac.linalg import ridge
 from unipac.mdp.counted import Counted
 
 Array = NDArray[np.float64]
@@ -115,22 +116,15 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers) -> None:
 @jit
 def _regress(counted: Counted, plan: Plan, h: int, i: int, b: Array, w: Array) -> None:
     """The estimate w = Mᵀ M b for b = Σ φ r + (Σ φ 1{s'}) V_{h+1}."""
-    rows = counted.rows[h, i]
     d = b.size
     for j in range(d):
         b[j] = counted.rewards[h, i, j]
-        w[j] = 0.0
     for s in range(counted.arrivals.shape[2]):
         v = plan.V[h + 1, i, s]
         if v != 0.0:
             for j in range(d):
                 b[j] += counted.arrivals[h, i, s, j] * v
-    for r in range(d):
-        u = 0.0
-        for j in range(r + 1):
-            u += rows[r, j] * b[j]
-        for j in range(r + 1):
-            w[j] += rows[r, j] * u
+    ridge.solve(counted.rows[h, i], b, w)
 
 
 @jit

@@ -170,16 +170,9 @@ def _compute_widths(counted: Counted, h: int, i: int) -> None:
 @jit
 def _shrink_widths(counted: Counted, h: int, i: int, x: Array, q: float) -> None:
     """width² −= ⟨φ, Σ⁻¹x⟩² (1 + q), with the new Σ and the old squared width q of x."""
-    rows = counted.rows[h, i]
     d = x.size
-    v = np.zeros(d)
-    for r in range(d):
-        u = 0.0
-        for j in range(r + 1):
-            u += rows[r, j] * x[j]
-        if u != 0.0:
-            for j in range(r + 1):
-                v[j] += rows[r, j] * u
+    v = np.empty(d)
+    ridge.solve(counted.rows[h, i], x, v)
     n_states, n_actions, _ = counted.features.shape
     for s in range(n_states):
         for a in range(n_actions):
