@@ -8,6 +8,7 @@ import unipac
 from naive_mdp import NaiveFLUTE, mixture, policy_value
 from unipac.envs import random_simplex, river_swim
 from unipac.mdp.agent import _uniforms
+from unipac.mdp.feature_maps import TileCoding
 
 DELTA = 0.1
 AGENTS = {"FLUTE": unipac.FLUTE, "NestedFLUTE": unipac.NestedFLUTE, "LSVIUCB": unipac.LSVIUCB}
@@ -159,8 +160,7 @@ def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
         R = np.array([[M_R[i, j + 1] if j >= i else 0.0 for j in range(3)] for i in range(3)])
         w = np.linalg.solve(R.T @ R, data.rewards[h, 0] + V @ data.arrivals[h, 0])
         V = np.clip(mdp.features @ w, 0, 3).max(axis=1)
-    backward = agent.policy()
-    assert backward.shape == (3, 4)
+    assert np.asarray(agent.policy()).shape == (3, 4)
     agent.play(mdp, episodes=1, seed=1)  # plans with the data so far
     np.testing.assert_allclose(agent._plan.V[0, 0], V, atol=1e-8)
 
@@ -242,6 +242,80 @@ def test_learning_from_a_gymnasium_environment(progress, capsys):
     # The mean of the last 2000 returns, each in [0, 3], is within 5 standard errors of V* = 0.2515 (H = 3).
     late = returns[2000:]
     assert abs(late.mean() - 0.2515) < 5 * late.std() / np.sqrt(2000) + 0.01
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_counted_and_stored_agents_are_the_same(name, tmp_path):
+    """Driven through the same transitions, saved and loaded on the way, in the middle of an episode."""
+    mdp = random_simplex(n_states=5, n_actions=3, dim=4, horizon=3, seed=3)
+    extra = {"episodes": 10**4} if name == "LSVIUCB" else {}
+    common = {"horizon": 3, "radius": "mixture", "bonus_scale": 0.1, "replan": "lazy", **extra}
+    counted = AGENTS[name](mdp.features, **common)
+
+    def features(state):
+        return mdp.features[state]
+
+    stored = AGENTS[name](feature_map=features, n_actions=3, dim=4, **common)
+    rng = np.random.default_rng(0)
+    for k in range(400):
+        s = int(rng.integers(5))
+        for h in range(3):
+            a = counted.act(s)
+            assert stored.act(s) == a
+            if k == 200 and h == 1:
+                stored.save(tmp_path / "agent")
+                with pytest.raises(ValueError, match="feature_map must be given"):
+                    unipac.load(tmp_path / "agent")
+                stored = unipac.load(tmp_path / "agent", feature_map=features)
+            following = int(rng.choice(5, p=mdp.transitions[h, s, a]))
+            terminated = bool(rng.random() < 0.05)
+            for agent in (counted, stored):
+                agent.observe(mdp.rewards[h, s, a], following, terminated)
+            if terminated:
+                break
+            s = following
+    assert [level[:3] for level in counted.levels()] == [level[:3] for level in stored.levels()]
+    table, function = counted.policy(), stored.policy()
+    assert all(table(s, h) == function(s, h) for s in range(5) for h in (1, 2, 3))
+
+
+def test_a_feature_map_of_ours_is_saved_with_the_agent(tmp_path):
+    tiles = TileCoding([0.0], [1.0], 2, bins=3, tilings=2)
+    agent = unipac.NestedFLUTE(feature_map=tiles, horizon=2, bonus_scale=0.01)
+    assert agent.dim == tiles.dim
+    assert "explicit" in repr(agent)
+    agent.act([0.2])
+    agent.observe(0.5, [0.7])
+    agent.save(tmp_path / "agent")
+    loaded = unipac.load(tmp_path / "agent")
+    assert agent.act([0.7]) == loaded.act([0.7])
+    for player in (agent, loaded):
+        player.observe(1.0, [0.1])
+    assert [level[:3] for level in agent.levels()] == [level[:3] for level in loaded.levels()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call", "message"),
+    [
+        (
+            {"dim": 3},
+            lambda agent: agent.act(0),
+            r"feature_map\(observation\) must have shape \(2, 3\), got \(2, 2\)",
+        ),
+        ({}, lambda agent: agent.act(3), r"feature_map\(observation\) must have norms of at most 1"),
+        ({}, lambda agent: agent.play(river_swim(2, 2), episodes=1), "feature_map must be absent for play"),
+        ({"radius": "finite"}, None, "radius must be other than 'finite' with a feature_map"),
+        ({"n_actions": None}, None, "n_actions must be an integer >= 1, got None"),
+        ({"features": np.eye(2)[:, None]}, None, "features must be given, or else a feature_map"),
+    ],
+)
+def test_bad_feature_maps(arguments, call, message):
+    def make():
+        given = {"feature_map": lambda s: (1 + s) * np.eye(2) * 0.5, "n_actions": 2, "dim": 2, "horizon": 2}
+        return unipac.FLUTE(**{**given, **arguments})
+
+    with pytest.raises(ValueError, match=message):
+        make() if call is None else call(make())
 
 
 def test_terminated_and_truncated():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsFloat, SupportsIndex
 
 import gymnasium
@@ -18,11 +18,16 @@ from unipac.envs import LinearMDP
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp import backward, counted, saved
 from unipac.mdp import episodes as compiled
+from unipac.mdp.policy import FeaturePolicy, Policy, TablePolicy
 from unipac.mdp.radius import certified_radius, radius_rules
 from unipac.mdp.records import EpisodeTrace, StageLevel, empty_trace
+from unipac.mdp.stored import Stored
 from unipac.theory import mdp_radii
 
 Array = NDArray[np.float64]
+
+FeatureFunction = Callable[[Any], ArrayLike]
+"""From an observation to features (n_actions, dim) of norm at most 1."""
 
 INITIAL_LEVELS = 8
 
@@ -33,12 +38,22 @@ LARGEST_TRACE = 2**36
 
 
 class EpisodicAgent:
-    """An agent for linear MDPs with finitely many states; the algorithms derive from it."""
+    """An agent for linear MDPs; the algorithms derive from it.
+
+    With finitely many states, given by their ``features``, transitions are counted; with a ``feature_map``
+    they are stored.
+    """
+
+    features: Array | None
+    """(states, actions, d), read-only; None with a feature map."""
 
     def __init__(
         self,
-        features: ArrayLike,
+        features: ArrayLike | None,
         *,
+        feature_map: FeatureFunction | None,
+        n_actions: int | None,
+        dim: int | None,
         horizon: int,
         rule: int,
         radius: str,
@@ -51,12 +66,24 @@ class EpisodicAgent:
         reward_range: tuple[float, float],
         episodes: int | None = None,
     ) -> None:
-        phi = floats("features", features).copy()
-        if phi.ndim != 3 or 0 in phi.shape:
-            raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
-        check_norms("features", phi, 1.0)
-        self.features = read_only(phi)
-        self.n_states, self.n_actions, self.dim = phi.shape
+        if (features is None) == (feature_map is None):
+            raise ValueError("features must be given, or else a feature_map, got both or none")
+        if features is not None:
+            phi = floats("features", features).copy()
+            if phi.ndim != 3 or 0 in phi.shape:
+                raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
+            check_norms("features", phi, 1.0)
+            self.features = read_only(phi)
+            self.n_states, self.n_actions, self.dim = phi.shape
+        else:
+            check.require(callable(feature_map), "feature_map", "a function of observations", feature_map)
+            check.require(radius != "finite", "radius", "other than 'finite' with a feature_map", radius)
+            self.features = None
+            self.n_states = 0
+            told: Any = (getattr(feature_map, "n_actions", n_actions), getattr(feature_map, "dim", dim))
+            self.n_actions = check.count("n_actions", told[0])
+            self.dim = check.count("dim", told[1])
+        self._feature_map = feature_map
         self.horizon = check.count("horizon", horizon, most=10_000)
         low, high = (check.real("reward_range", value) for value in reward_range)
         check.require(low < high, "reward_range", "(low, high) with low < high", reward_range)
@@ -75,27 +102,34 @@ class EpisodicAgent:
         }
         self._rule = rule
         self._length = None if episodes is None else check.count("episodes", episodes)
-        cap = [self.horizon - h if rule == NESTED else self.horizon for h in range(self.horizon)]
-        data = counted.empty(phi, self.horizon, INITIAL_LEVELS, regularization)
-        plan = backward.empty(np.array(cap, dtype=np.float64), INITIAL_LEVELS, self.n_states, self.n_actions)
-        self._set_state(data, plan)
-        for h in range(self.horizon):
-            compiled.set_radii(data, self._rules, h, 1, 1)
+        stages = range(self.horizon)
+        cap = np.array([self.horizon - h if rule == NESTED else self.horizon for h in stages], dtype=float)
+        self._stored: Stored | None = None
+        if features is None:
+            self._stored = Stored(self.n_actions, self.dim, self._make_rules(INITIAL_LEVELS), cap)
+        else:
+            data = counted.empty(phi, self.horizon, INITIAL_LEVELS, regularization)
+            self._set_state(data, backward.empty(cap, INITIAL_LEVELS, self.n_states, self.n_actions))
+            for h in stages:
+                compiled.set_radii(data, self._rules, h, 1, 1)
         self._dirty = np.ones(self.horizon, dtype=np.int64)
         self._below = np.empty(self.dim + 2)
         self._episodes = 0
         self._stage = 0
         self._previous = 0
         self._opened = False
-        self._waiting: tuple[int, int, int] | None = None
+        self._waiting: tuple[Any, int, int] | None = None
 
     def _set_state(self, data: counted.Counted, plan: backward.Plan) -> None:
         """Take over these arrays, into which the kernels write."""
-        p = self._parameters
         self._data, self._plan = data, plan
+        self._rules = self._make_rules(data.size.shape[1])
+
+    def _make_rules(self, levels: int) -> compiled.Rules:
+        p = self._parameters
         kind, constants = radius_rules(
             p["radius"],
-            data.size.shape[1],
+            levels,
             dim=self.dim,
             horizon=self.horizon,
             delta=p["delta"],
@@ -105,7 +139,7 @@ class EpisodicAgent:
             rule=self._rule,
             episodes=self._length,
         )
-        self._rules = compiled.Rules(
+        return compiled.Rules(
             rule=self._rule,
             kind=kind,
             horizon=self.horizon,
@@ -117,6 +151,8 @@ class EpisodicAgent:
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
+        if self.features is None:
+            return f"{type(self).__name__}(feature_map={self._feature_map!r}, {arguments})"
         shape = "x".join(map(str, self.features.shape))
         return f"{type(self).__name__}(<{shape} features>, {arguments})"
 
@@ -147,19 +183,28 @@ class EpisodicAgent:
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage."""
-        data = self._data
+        data = self._data if self._stored is None else self._stored.data
+        S = counted.top(data) if self._stored is None else self._stored.S
         return [
             StageLevel(h + 1, i + 1, int(data.size[h, i]), self._size_bound(i + 1), float(data.beta[h, i]))
             for h in range(self.horizon)
-            for i in range(counted.top(data))
+            for i in range(S)
         ]
 
-    def policy(self) -> NDArray[np.int64]:
-        """The greedy policy of the tightest estimate, (H, S): for use after learning."""
-        S = counted.top(self._data)
-        plan = backward.grown(self._plan, self._plan.Q.shape[1])
-        backward.backward(self._data, plan, S, np.ones_like(self._dirty))
-        return plan.action[:, S - 1].copy()
+    def policy(self) -> Policy:
+        """The greedy policy of the tightest estimate, for use after learning: (observation, stage) to action.
+
+        With finitely many states ``np.asarray(policy)`` is its table (H, S).
+        """
+        if self._stored is None:
+            S = counted.top(self._data)
+            plan = backward.grown(self._plan, self._plan.Q.shape[1])
+            backward.backward(self._data, plan, S, np.ones_like(self._dirty))
+            return TablePolicy(plan.action[:, S - 1].copy())
+        frozen = Stored(self.n_actions, self.dim, self._stored.rules, self._stored.cap)
+        frozen.restore({name: array.copy() for name, array in self._stored.arrays().items()})
+        frozen.plan()
+        return FeaturePolicy(frozen, self._features_of)
 
     def _size_bound(self, level: int) -> float:
         if self._rule == SINGLE:
@@ -170,10 +215,12 @@ class EpisodicAgent:
 
     # -- one stage at a time -------------------------------------------------------------------
 
-    def act(self, observation: SupportsIndex) -> int:
+    def act(self, observation: Any) -> int:
         """The action for a state; the first one after the end of an episode begins the next."""
         if self._waiting is not None:
             raise ValueError("act must be followed by observe, got a second act")
+        if self._stored is not None:
+            return self._act_stored(self._stored, self._features_of("observation", observation))
         s = check.count("observation", observation, least=0, most=self.n_states - 1)
         if self._stage == 0:
             self._make_room()
@@ -184,10 +231,20 @@ class EpisodicAgent:
         self._waiting = (s, a, level)
         return a
 
+    def _act_stored(self, stored: Stored, phi: Array) -> int:
+        if self._stage == 0:
+            if stored.is_full and self._rule != SINGLE:
+                stored.grow(self._make_rules(2 * stored.data.size.shape[1]))
+            stored.prepare()
+            self._previous = stored.S + 1
+        a, level = stored.choose(self._stage, phi, self._previous)
+        self._waiting = (phi[a].copy(), a, level)
+        return a
+
     def observe(
         self,
         reward: SupportsFloat,
-        next_observation: SupportsIndex,
+        next_observation: Any,
         terminated: bool = False,
         truncated: bool = False,
     ) -> None:
@@ -204,8 +261,14 @@ class EpisodicAgent:
         value = (value - low) / (high - low)
         terminated = check.flag("terminated", terminated)
         truncated = check.flag("truncated", truncated)
-        following = check.count("next_observation", next_observation, least=0, most=self.n_states - 1)
         s, a, level = self._waiting
+        if self._stored is not None:
+            last = terminated or self._stage == self.horizon - 1
+            phi = None if last else self._features_of("next_observation", next_observation)
+            self._stored.learn(self._stage, level, s, value, phi, terminated)
+            self._end_stage(level, terminated or truncated)
+            return
+        following = check.count("next_observation", next_observation, least=0, most=self.n_states - 1)
         S = counted.top(self._data)
         compiled.learn(
             self._data,
@@ -222,14 +285,20 @@ class EpisodicAgent:
         )
         if self._stage == 0:
             self._opened = self._rule != SINGLE and level > S
+        self._end_stage(level, terminated or truncated)
+
+    def _end_stage(self, level: int, over: bool) -> None:
         self._waiting = None
         self._previous = level
         self._stage += 1
-        if terminated or truncated or self._stage == self.horizon:
-            if self._opened:
-                compiled.end_with_new_level(self._data, self._plan, counted.top(self._data))
-            self._stage = 0
-            self._episodes += 1
+        if not over and self._stage < self.horizon:
+            return
+        if self._stored is not None:
+            self._stored.end_episode()
+        elif self._opened:
+            compiled.end_with_new_level(self._data, self._plan, counted.top(self._data))
+        self._stage = 0
+        self._episodes += 1
 
     def learn(
         self,
@@ -288,6 +357,7 @@ class EpisodicAgent:
         Returns:
             What happened, with the exact gap of every episode's policy.
         """
+        check.require(self._stored is None, "feature_map", "absent for play; use learn or act", "one")
         self._check_mdp(mdp)
         if self._parameters["reward_range"] != [0.0, 1.0]:
             raise ValueError("reward_range must be (0, 1) for play on a LinearMDP")
@@ -345,10 +415,22 @@ class EpisodicAgent:
 
     # -- checks and bookkeeping ----------------------------------------------------------------
 
+    def _features_of(self, name: str, observation: Any) -> Array:
+        """The features (A, d) of an observation, checked."""
+        assert self._feature_map is not None
+        phi = floats(f"feature_map({name})", self._feature_map(observation))
+        if phi.shape != (self.n_actions, self.dim):
+            raise ValueError(
+                f"feature_map({name}) must have shape ({self.n_actions}, {self.dim}), got {phi.shape}"
+            )
+        check_norms(f"feature_map({name})", phi, 1.0)
+        return phi
+
     def _check_mdp(self, mdp: LinearMDP) -> None:
         fits = (
             isinstance(mdp, LinearMDP)
             and mdp.horizon == self.horizon
+            and self.features is not None
             and np.array_equal(mdp.features, self.features)
         )
         expected = f"a LinearMDP with horizon {self.horizon} and the features of this agent"

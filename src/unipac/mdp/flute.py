@@ -25,14 +25,17 @@ from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
 from unipac.linalg.levels import DISJOINT
-from unipac.mdp.agent import EpisodicAgent
+from unipac.mdp.agent import EpisodicAgent, FeatureFunction
 
 
 class FLUTE(EpisodicAgent):
     """Optimistic value iteration over disjoint levels of data.
 
     Args:
-        features: φ, (states, actions, d), norms at most 1.
+        features: φ, (states, actions, d), norms at most 1, for finitely many states.
+        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
+        n_actions: A, with a feature map that does not tell.
+        dim: d, with a feature map that does not tell.
         horizon: H, stages of an episode.
         delta: δ, the probability that some bound fails.
         regularization: λ > 0 of the ridge regressions.
@@ -54,8 +57,11 @@ class FLUTE(EpisodicAgent):
 
     def __init__(
         self,
-        features: ArrayLike,
+        features: ArrayLike | None = None,
         *,
+        feature_map: FeatureFunction | None = None,
+        n_actions: int | None = None,
+        dim: int | None = None,
         horizon: int,
         delta: float = 0.05,
         regularization: float = 1.0,
@@ -68,6 +74,9 @@ class FLUTE(EpisodicAgent):
     ) -> None:
         super().__init__(
             features,
+            feature_map=feature_map,
+            n_actions=n_actions,
+            dim=dim,
             horizon=horizon,
             rule=DISJOINT,
             radius=one_of("radius", radius, ("theorem", "explicit", "finite", "mixture")),

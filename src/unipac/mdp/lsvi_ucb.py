@@ -16,14 +16,17 @@ from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
 from unipac.linalg.levels import SINGLE
-from unipac.mdp.agent import EpisodicAgent
+from unipac.mdp.agent import EpisodicAgent, FeatureFunction
 
 
 class LSVIUCB(EpisodicAgent):
     """Optimistic value iteration on all data.
 
     Args:
-        features: φ, (states, actions, d), norms at most 1.
+        features: φ, (states, actions, d), norms at most 1, for finitely many states.
+        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
+        n_actions: A, with a feature map that does not tell.
+        dim: d, with a feature map that does not tell.
         horizon: H, stages of an episode.
         episodes: K, for how many episodes the radius is made; nothing is certified beyond.
         delta: δ, the probability that some bound fails.
@@ -45,8 +48,11 @@ class LSVIUCB(EpisodicAgent):
 
     def __init__(
         self,
-        features: ArrayLike,
+        features: ArrayLike | None = None,
         *,
+        feature_map: FeatureFunction | None = None,
+        n_actions: int | None = None,
+        dim: int | None = None,
         horizon: int,
         episodes: int,
         delta: float = 0.05,
@@ -60,6 +66,9 @@ class LSVIUCB(EpisodicAgent):
     ) -> None:
         super().__init__(
             features,
+            feature_map=feature_map,
+            n_actions=n_actions,
+            dim=dim,
             horizon=horizon,
             rule=SINGLE,
             radius=one_of("radius", radius, ("theorem", "finite", "mixture")),

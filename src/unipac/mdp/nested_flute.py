@@ -16,18 +16,22 @@ from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
 from unipac.linalg.levels import NESTED
-from unipac.mdp.agent import EpisodicAgent
+from unipac.mdp.agent import EpisodicAgent, FeatureFunction
 
 
 class NestedFLUTE(EpisodicAgent):
     """Optimistic value iteration over nested levels of data, planned anew only when it pays.
 
     Args:
-        features: φ, (states, actions, d), norms at most 1.
+        features: φ, (states, actions, d), norms at most 1, for finitely many states.
+        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
+        n_actions: A, with a feature map that does not tell.
+        dim: d, with a feature map that does not tell.
         horizon: H, stages of an episode.
         delta: δ, the probability that some bound fails.
         regularization: λ > 0 of the ridge regressions.
-        radius: "finite", "explicit", "theorem", or the heuristic "mixture".
+        radius: "finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with finitely
+            many states, else "explicit".
         constant: C of "theorem".
         bonus_scale: multiplies the radius; other than 1, nothing is certified.
         replan: "lazy", or "always" before every episode.
@@ -44,20 +48,28 @@ class NestedFLUTE(EpisodicAgent):
 
     def __init__(
         self,
-        features: ArrayLike,
+        features: ArrayLike | None = None,
         *,
+        feature_map: FeatureFunction | None = None,
+        n_actions: int | None = None,
+        dim: int | None = None,
         horizon: int,
         delta: float = 0.05,
         regularization: float = 1.0,
-        radius: str = "finite",
+        radius: str | None = None,
         constant: float = 1.0,
         bonus_scale: float = 1.0,
         replan: str = "lazy",
         replan_factor: float = 1.25,
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
+        if radius is None:
+            radius = "explicit" if features is None else "finite"
         super().__init__(
             features,
+            feature_map=feature_map,
+            n_actions=n_actions,
+            dim=dim,
             horizon=horizon,
             rule=NESTED,
             radius=one_of("radius", radius, ("finite", "explicit", "theorem", "mixture")),
