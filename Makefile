@@ -33,7 +33,7 @@ test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
-		tests/test_linalg.py tests/test_contract.py tests/test_converges.py
+		tests/test_linalg.py tests/test_contract.py tests/test_converges.py tests/test_mdp_faithful.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

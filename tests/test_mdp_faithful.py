@@ -318,6 +318,20 @@ def test_bad_feature_maps(arguments, call, message):
         make() if call is None else call(make())
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_zero_features_open_no_levels(stored):
+    features = np.zeros((1, 2, 2))  # the first action has none
+    features[0, 1] = 0.6, 0.8
+    given = (
+        {"feature_map": lambda s: features[s], "n_actions": 2, "dim": 2} if stored else {"features": features}
+    )
+    agent = unipac.NestedFLUTE(**given, horizon=1, radius="mixture", bonus_scale=0.0)
+    for _ in range(60):
+        assert agent.act(0) == 0  # all bounds are 0
+        agent.observe(0.0, 0)
+    assert [level.size for level in agent.levels()] == [0]
+
+
 def test_terminated_and_truncated():
     """After `terminated` the next state counts nothing, after `truncated` it does; both end the episode."""
     features = np.eye(2)[:, None, :]  # two states, one action
