@@ -1,5 +1,8 @@
 """FLUTE, NestedFLUTE and LSVI-UCB act, level and value as the slow transcription in ``naive_mdp``."""
 
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -136,6 +139,31 @@ def test_play_in_parts_and_by_hand_is_one_run(name):
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(whole._plan.Q, agent._plan.Q)
         np.testing.assert_array_equal(whole.policy(), agent.policy())
+
+
+def test_flute_with_one_stage_is_upac_oful():
+    """H = 1, the same β, no Q at 0 or 1: FLUTE on contexts as states decides as UPACOFUL.
+
+    Both radii are "mixture" at R = S = 1; rewards are ⟨φ, μ⟩ without noise, small enough for no clip.
+    """
+    rng = np.random.default_rng(0)
+    scale, d, contexts = 0.02, 3, 40
+    features = rng.uniform(0.2, 0.55, (contexts, 4, d))
+    theta = np.array([0.5, 0.3, 0.4])
+    flute = unipac.FLUTE(features, horizon=1, radius="mixture", bonus_scale=scale, regularization=4.0)
+    bandit = unipac.UPACOFUL(d, radius="mixture", bonus_scale=scale, regularization=4.0)
+    for _ in range(1500):
+        s = int(rng.integers(contexts))
+        decision = bandit.choose(features[s])
+        a = flute.act(s)
+        assert bandit.bounds(features[s]).ucb.min() > 0.0
+        assert bandit.bounds(features[s]).ucb.max() < 1.0
+        assert a == decision.index
+        assert flute._waiting[2] == decision.level
+        flute.observe(features[s, a] @ theta, 0)
+        bandit.update(decision, features[s, a] @ theta)
+    assert [level.size for level in bandit.levels()] == [level.size for level in flute.levels()]
+    assert len(bandit.levels()) >= 5
 
 
 def test_one_hot_widths_are_counts():
@@ -361,6 +389,24 @@ def test_rewards_are_rescaled():
     agent.act(0)
     with pytest.raises(ValueError, match=r"reward must be in \[-2, 2\]"):
         agent.observe(2.5, 1)
+
+
+def test_another_process_continues_bit_for_bit(tmp_path):
+    mdp = river_swim(n_states=4, horizon=5)
+    agent = unipac.NestedFLUTE(mdp.features, horizon=5, radius="mixture", bonus_scale=0.1)
+    agent.play(mdp, episodes=777, seed=5)
+    agent.save(tmp_path / "agent")
+    program = (
+        "import sys, numpy, unipac; a = unipac.load(sys.argv[1]);"
+        "t = a.play(unipac.envs.river_swim(n_states=4, horizon=5), episodes=777, seed=5);"
+        "numpy.save(sys.argv[2], t.gap)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "agent", tmp_path / "gap.npy"],
+        check=True,
+        capture_output=True,
+    )
+    np.testing.assert_array_equal(agent.play(mdp, episodes=777, seed=5).gap, np.load(tmp_path / "gap.npy"))
 
 
 def test_learning_ends_in_the_optimum():
