@@ -16,7 +16,7 @@ from unipac._inputs import check_norms, floats, read_only
 from unipac._progress import shown
 from unipac.envs import LinearMDP
 from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp import backward, counted, saved
+from unipac.mdp import backward, counted, pessimism, saved
 from unipac.mdp import episodes as compiled
 from unipac.mdp.policy import FeaturePolicy, Policy, TablePolicy
 from unipac.mdp.radius import certified_radius, radius_rules
@@ -205,6 +205,24 @@ class EpisodicAgent:
         frozen.restore({name: array.copy() for name, array in self._stored.arrays().items()})
         frozen.plan()
         return FeaturePolicy(frozen, self._features_of)
+
+    def certificate(self, observation: SupportsIndex) -> float:
+        """How much the policy of the next episode can be worse than the best, if it starts in this state.
+
+        It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with
+        radius "finite": nothing else is proven. To be asked between episodes; it changes no choice.
+        """
+        if self._waiting is not None or self._stage != 0:
+            raise ValueError("certificate must be asked between episodes")
+        if self._stored is not None or not self.certified or self._parameters["radius"] != "finite":
+            return math.nan
+        s = check.count("observation", observation, least=0, most=self.n_states - 1)
+        self._make_room()
+        S = counted.top(self._data)
+        compiled.prepare(self._data, self._plan, self._rules, S, self._dirty)
+        levels = 1 if self._rule == SINGLE else S + 1
+        low = pessimism.lower_values(self._data, self._plan, S, levels)
+        return float(self._plan.V[0, S - 1, s] - low[0, levels - 1, s])
 
     def _size_bound(self, level: int) -> float:
         if self._rule == SINGLE:
