@@ -157,3 +157,45 @@ def test_regret_bound_grows_like_the_square_root():
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_explicit_radii_of_flute():
+    """The table of the audit (C9), δ = 0.05, l = 1, 2, 3, 5, 8, 12; its grid over e was coarser."""
+    table = {(2, 2): (16, 22, 27, 36, 48, 64), (4, 5): (66, 91, 113, 152, 206, 274)}
+    for (d, H), values in table.items():
+        found = [theory.flute_explicit(d, H, level, 0.05) for level in (1, 2, 3, 5, 8, 12)]
+        np.testing.assert_allclose(found, values, rtol=0.03)
+
+
+def test_finite_radius_of_flute():
+    """The row "10, 5, 5 states" of the same table: 45 48 51 56 62 68, for full levels."""
+    found = []
+    for level in (1, 2, 3, 5, 8, 12):
+        members = 5 * level_size(10, level)
+        found.append(theory.flute_finite(10 * math.log1p(members / 10), 10, 5, level, 0.05, n_states=5))
+    np.testing.assert_allclose(found, (45, 48, 51, 56, 62, 68), atol=0.6)
+
+
+def test_flute_mistake_bound_with_one_stage_by_hand():
+    """H = 1: nothing random is left, and the bound is the largest m with m ε ≤ the m largest gaps."""
+    d, n_states, delta, eps = 1, 2, 0.1, 0.5
+    gaps, gap = [], 1.0
+    for level in range(1, 13):
+        gaps += [gap] * level_size(d, level)
+        members = sum(level_size(d, i) for i in range(1, level + 1))
+        logdet = d * math.log1p(members / d)
+        beta = theory.flute_finite(logdet, d, 1, level, delta, n_states=n_states, nested=True)
+        gap = min(1.0, 2 * beta * 2.0**-level)
+    sums = np.cumsum(np.sort(gaps)[::-1])
+    expected = np.flatnonzero(sums >= eps * np.arange(1, len(sums) + 1))[-1] + 1
+    found = theory.flute_mistake_bound(eps, d, 1, delta, n_states=n_states, replan_factor=1.0)
+    assert expected < len(sums)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_flute_mistake_bound_falls_with_eps():
+    bounds = [theory.flute_mistake_bound(eps, 4, 3, 0.05, n_states=2) for eps in (0.05, 0.2, 0.8)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert theory.flute_mistake_bound(0.2, 4, 3, 0.05, radius="explicit") > bounds[1]
+    with pytest.raises(ValueError, match="n_states must be given"):
+        theory.flute_mistake_bound(0.2, 4, 3, 0.05)

@@ -1,6 +1,7 @@
 """What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret."""
 
 from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
+from unipac.theory.mdp_bounds import flute_mistake_bound
 from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
 from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
 
@@ -8,6 +9,7 @@ __all__ = [
     "determinant",
     "flute_explicit",
     "flute_finite",
+    "flute_mistake_bound",
     "flute_theorem",
     "level_delta",
     "level_size",
