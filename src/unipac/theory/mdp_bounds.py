@@ -1,14 +1,14 @@
 """How many episodes of FLUTE can be worse than ε: Theorem 2 with explicit constants.
 
-Let cap_h be the largest value that Q_h can take: H − h + 1 for NestedFLUTE, H for FLUTE; f the factor by which a
-determinant may have grown since the plan; g_1 = cap_h and g_l = 2 √f β_{l-1} 2^-(l-1) for l ≥ 2. On the event
-that all regressions hold (probability 1 − δ/2), U_h(s, p) = min_{i < p} Q_h^i − V^π_h, given the level p of the
-stage before, obeys
+Let cap_h be the largest value that Q_h can take: H − h + 1 for NestedFLUTE, H for FLUTE; f the factor by
+which a determinant may have grown since the plan; g_1 = cap_h and g_l = 2 √f β_{l-1} 2^-(l-1) for l ≥ 2. On
+the event that all regressions hold (probability 1 − δ/2), U_h(s, p) = min_{i < p} Q_h^i − V^π_h, given the
+level p of the stage before, obeys
 
     U_h(s, p) ≤ min(cap_h, g_l) + E U_{h+1}(s', l),      l = l_h(s, p),    0 ≤ U_h ≤ cap_h,
 
-because min_{i < p} Q_h^i ≤ Q_h^{l-1} at the action taken (where l = 1, later stages count nothing). U_1 bounds the
-gap. Summed over the m episodes with a gap above ε,
+because min_{i < p} Q_h^i ≤ Q_h^{l-1} at the action taken (where l = 1, later stages count nothing). U_1
+bounds the gap. Summed over the m episodes with a gap above ε,
 
     m ε ≤ Σ_h Σ_k min(cap_h, g_{l_h^k}) + √(m Σ_{h>1} cap_h² log(1/δ_m)/2)
 
