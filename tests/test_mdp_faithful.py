@@ -76,9 +76,9 @@ def test_agents_act_as_the_pseudo_code(name, replan, case):
     regularization = [0.1, 1.0, 4.0][case % 3]
     agent, judge = pair(name, mdp, scale=[0.3, 0.05][case % 2], regularization=regularization, replan=replan)
     optimum = mdp.optimal_value()
-    starts = rng.integers(0, 4, 120)
+    starts = rng.integers(0, 4, 250)
     uniforms = _uniforms(case, 0, H)
-    for k in range(120):
+    for k in range(250):
         trace = agent.play(mdp, episodes=1, seed=case, initial_states=starts[k : k + 1])
         if trace.replanned[0]:
             judge.plan()
