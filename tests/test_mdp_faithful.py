@@ -381,18 +381,44 @@ def test_bad_feature_maps(arguments, call, message):
         make() if call is None else call(make())
 
 
-@pytest.mark.parametrize("stored", [False, True])
-def test_zero_features_open_no_levels(stored):
-    features = np.zeros((1, 2, 2))  # the first action has none
+def test_zero_features_are_refused():
+    """Each would open a level of its own; Assumption 1 excludes them."""
+    features = np.zeros((1, 2, 2))
     features[0, 1] = 0.6, 0.8
+    with pytest.raises(ValueError, match=r"features must be of norm at least 1e-12, got 0\.0"):
+        unipac.FLUTE(features, horizon=1)
+    agent = unipac.FLUTE(feature_map=lambda s: features[s], n_actions=2, dim=2, horizon=1)
+    with pytest.raises(ValueError, match="must be of norm at least"):
+        agent.act(0)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("name", AGENTS)
+def test_ending_early_is_worth_zero_on_any_scale(name, stored):
+    """Rewards in [-1, 0], H = 4: ending at once costs 1, going on costs 0.9 each stage. Ending is optimal."""
+    features = np.eye(2)[None]
     given = (
         {"feature_map": lambda s: features[s], "n_actions": 2, "dim": 2} if stored else {"features": features}
     )
-    agent = unipac.NestedFLUTE(**given, horizon=1, radius="mixture", bonus_scale=0.0)
-    for _ in range(60):
-        assert agent.act(0) == 0  # all bounds are 0
-        agent.observe(0.0, 0)
-    assert [level.size for level in agent.levels()] == [0]
+    extra = {"episodes": 1000} if name == "LSVIUCB" else {}
+    agent = AGENTS[name](
+        **given,
+        horizon=4,
+        radius="mixture",
+        bonus_scale=0.2,
+        reward_range=(-1.0, 0.0),
+        regularization=0.1,
+        **extra,
+    )
+    total = 0.0
+    for k in range(1600):
+        for _ in range(4):
+            ends = agent.act(0) == 1
+            agent.observe(-1.0 if ends else -0.9, 0, ends)
+            total -= 0.0 if k < 1500 else (1.0 if ends else 0.9)
+            if ends:
+                break
+    assert total / 100 == pytest.approx(-1.0)
 
 
 def test_terminated_and_truncated():

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._constants import NEGLIGIBLE
 from unipac._inputs import check_norms, floats, read_only
 from unipac._progress import shown
 from unipac.envs import LinearMDP
@@ -73,6 +74,7 @@ class EpisodicAgent:
             if phi.ndim != 3 or 0 in phi.shape:
                 raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
             check_norms("features", phi, 1.0)
+            _refuse_negligible("features", phi)
             self.features = read_only(phi)
             self.n_states, self.n_actions, self.dim = phi.shape
         else:
@@ -279,6 +281,12 @@ class EpisodicAgent:
         value = (value - low) / (high - low)
         terminated = check.flag("terminated", terminated)
         truncated = check.flag("truncated", truncated)
+        if terminated and self._stage < self.horizon - 1:
+            # The stages left are worth 0, which is −low/(high − low) each on the scale of the agent.
+            check.require(
+                low <= 0.0, "reward_range", "(low, high) with low <= 0 if episodes terminate", (low, high)
+            )
+            value -= (self.horizon - 1 - self._stage) * low / (high - low)
         s, a, level = self._waiting
         if self._stored is not None:
             last = terminated or self._stage == self.horizon - 1
@@ -442,6 +450,7 @@ class EpisodicAgent:
                 f"feature_map({name}) must have shape ({self.n_actions}, {self.dim}), got {phi.shape}"
             )
         check_norms(f"feature_map({name})", phi, 1.0)
+        _refuse_negligible(f"feature_map({name})", phi)
         return phi
 
     def _check_mdp(self, mdp: LinearMDP) -> None:
@@ -472,6 +481,12 @@ class EpisodicAgent:
         if self._rule != SINGLE and counted.top(self._data) >= capacity:
             capacity *= 2
             self._set_state(counted.grown(self._data, capacity), backward.grown(self._plan, capacity))
+
+
+def _refuse_negligible(name: str, phi: Array) -> None:
+    """Refuse features so short that each would open a level; Assumption 1 implies norms of 1/√d or more."""
+    shortest = float(np.sqrt((phi * phi).sum(axis=-1)).min())
+    check.require(shortest >= NEGLIGIBLE, name, f"of norm at least {NEGLIGIBLE:g}", shortest)
 
 
 def _uniforms(seed: int | np.random.SeedSequence, block: int, horizon: int) -> Array:

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._constants import NEGLIGIBLE
 from unipac._jit import jit
-from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp import backward, counted
 from unipac.mdp.backward import Plan
@@ -112,11 +110,8 @@ def learn(
 ) -> tuple[int, bool]:
     """Add a transition (line 23); returns the levels in use and whether some pair now passes more levels.
 
-    If stage 1 opens a level, all stages have it from here on. There must be room for it. Negligible
-    features are not stored: they would open a level each time.
+    If stage 1 opens a level, all stages have it from here on. There must be room for it.
     """
-    if ridge.squared_norm(data.features[s, a]) < NEGLIGIBLE**2:
-        return S, False
     if h == 0 and level > S:
         for stage in range(rules.horizon):
             counted.open_level(data, stage, level, rules.rule, rules.regularization)
