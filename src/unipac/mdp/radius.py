@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,4 +78,4 @@ def certified_radius(
         mdp_radii.flute_theorem(dim, horizon, level, delta, constant=constant)
         >= mdp_radii.flute_explicit(dim, horizon, level, delta, regularization=regularization, nested=nested)
         for level in range(1, MOST_CHECKED + 1)
-    ) and math.isfinite(constant)
+    )

@@ -26,7 +26,7 @@ from typing import Literal
 from unipac import _checks as check
 from unipac._constants import TIE
 from unipac.theory.bounds import level_size
-from unipac.theory.mdp_radii import finite_constants, flute_explicit, members_bound
+from unipac.theory.mdp_radii import flute_explicit, flute_finite, members_bound
 
 
 def flute_mistake_bound(
@@ -122,9 +122,14 @@ def _full_radius(
     """β_l of a full level."""
     if radius == "explicit" or n_states is None:
         return flute_explicit(dim, horizon, level, delta, regularization=regularization, nested=nested)
-    inside, outside = finite_constants(
-        dim, horizon, level, delta, n_states=n_states, regularization=regularization, nested=nested
-    )
     members = members_bound(dim, horizon, level, regularization=regularization, nested=nested)
-    logdet = dim * math.log1p(members / (dim * regularization))
-    return 0.5 * horizon * math.sqrt(logdet + inside) + outside
+    return flute_finite(
+        dim * math.log1p(members / (dim * regularization)),
+        dim,
+        horizon,
+        level,
+        delta,
+        n_states=n_states,
+        regularization=regularization,
+        nested=nested,
+    )
