@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
@@ -26,10 +27,23 @@ def write(
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
+    content = io.BytesIO()
+    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+    write_atomically(target, content.getbuffer())
+
+
+def write_atomically(target: Path, content: bytes | memoryview, suffix: str = "") -> None:
+    """Write a file so that at every moment either the old or the new one is there, complete.
+
+    Args:
+        target: the file.
+        content: its bytes.
+        suffix: of the name under which it is written at first.
+    """
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
     try:
         with open(unfinished, "xb") as file:
-            np.savez(file, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)

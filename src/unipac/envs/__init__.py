@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from unipac.envs.arms import end_of_optimism, fixed_arms, soare
 from unipac.envs.classification import digits
-from unipac.envs.contexts import sphere
+from unipac.envs.contexts import filling, sphere
 from unipac.envs.gym import LinearMDPEnv
 from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
-from unipac.envs.killers import Killer, appendix_a, killer, killer_phases
+from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
 from unipac.envs.linear_mdp import LinearMDP
 from unipac.envs.mdps import (
     LSVIKiller,
@@ -28,7 +28,7 @@ from unipac.envs.planning import Optimum, level_policy_value, optimal, policy_va
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
-    for factory in (sphere, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
+    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
 }
 
 MDPS: dict[str, Callable[..., LinearMDP]] = {
@@ -47,10 +47,12 @@ __all__ = [
     "NoiseKind",
     "Optimum",
     "Rounds",
+    "SwitchingArms",
     "appendix_a",
     "deep_sea",
     "digits",
     "end_of_optimism",
+    "filling",
     "fixed_arms",
     "frozen_lake",
     "grid_world",

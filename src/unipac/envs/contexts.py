@@ -8,9 +8,13 @@ from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
 
 class _Sphere(BanditInstance):
     theta: FloatArray
+    shortest: float
 
     def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         actions = _on_sphere(rng, (self.block, self.n_actions, self.dim))
+        if self.shortest < 1.0:
+            lengths = self.shortest ** rng.random(actions.shape[:2])
+            actions *= lengths[..., None]
         return actions, actions @ self.theta
 
 
@@ -20,6 +24,7 @@ def sphere(
     *,
     noise: float = 1.0,
     noise_kind: NoiseKind = "gaussian",
+    shortest: float = 1.0,
     seed: int = 0,
 ) -> BanditInstance:
     """I.i.d. action sets: every action and theta are uniform on the unit sphere.
@@ -29,6 +34,7 @@ def sphere(
         n_actions: number of actions in a round.
         noise: scale of the noise.
         noise_kind: ``"gaussian"`` or ``"rademacher"``.
+        shortest: below 1, the lengths of the actions are log-uniform from this to 1.
         seed: seed of theta; the contexts follow the seed given to ``rounds``.
 
     Example:
@@ -40,7 +46,49 @@ def sphere(
     dim = check.count("dim", dim)
     n_actions = check.count("n_actions", n_actions)
     theta = _on_sphere(np.random.default_rng(check.count("seed", seed, least=0)), (dim,))
-    return _Sphere("sphere", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
+    check.require(0 < shortest <= 1, "shortest", "in (0, 1]", shortest)
+    instance = _Sphere("sphere", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
+    instance.shortest = float(shortest)
+    return instance
+
+
+class _Filling(BanditInstance):
+    theta: FloatArray
+    lengths: FloatArray
+
+    def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        number = index * self.block + np.arange(self.block)
+        length = self.lengths[np.minimum(number // self.dim, len(self.lengths) - 1)]
+        actions = (length[:, None] * np.eye(self.dim)[number % self.dim])[:, None]
+        return actions, actions @ self.theta
+
+
+def filling(dim: int = 2, levels: int = 5, *, noise: float = 1.0) -> BanditInstance:
+    """One action a round, just long enough to be stored: it fills one level after the other.
+
+    With λ = 1 an action of squared length q(1 + s), where s is the squared length of the data so far in its
+    direction, has the squared width q. Here q is a little above 4^-l, for the directions e_1, ..., e_d in
+    turn, until the length 1 is reached; then comes the next level, and after the last one unit vectors for
+    ever. There is nothing to choose and the gap is 0; theta = (1, ..., 1)/√d.
+
+    Args:
+        dim: dimension d.
+        levels: how many levels are filled so, at most 9.
+        noise: standard deviation of the Gaussian noise.
+
+    Example:
+        >>> filling(dim=1, levels=1).rounds(0, 7, seed=0).actions.ravel()   # √0.2525, then times √1.2525
+        array([0.502494, 0.562364, 0.629367, 0.704354, 0.788274, 0.882194, 0.987305])
+    """
+    dim = check.count("dim", dim)
+    lengths = []
+    for level in range(1, check.count("levels", levels, most=9) + 1):
+        q = 1.01 * 4.0**-level
+        steps = int(np.log(1 / q) / np.log1p(q))
+        lengths.append(np.sqrt(q * (1 + q) ** np.arange(steps + 1)))
+    instance = _Filling("filling", dim, 1, theta=np.full(dim, dim**-0.5), noise=noise)
+    instance.lengths = np.concatenate([*lengths, np.ones(1)])
+    return instance
 
 
 def _on_sphere(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:

@@ -1,5 +1,6 @@
 """Noiseless instances that lead optimism astray: a long forced run, then a free choice."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -7,11 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.instance import BanditInstance, FloatArray
+from unipac.envs.instance import BanditInstance, FloatArray, read_only
 
 
-class _SwitchingArms(BanditInstance):
-    """Two action sets: one in runs of forced rounds, the other elsewhere."""
+class SwitchingArms(BanditInstance):
+    """Two action sets: one in runs of forced rounds, the other elsewhere.
+
+    In a forced round all actions teach the same: their rewards are equal and free of noise, and they are
+    equal, or opposite with the reward 0. So an agent takes a whole run of them in one step, with any action.
+
+    Example:
+        >>> instance = killer(forced=10**15)
+        >>> instance.forced_at(3), instance.free_at(10**15)
+        (999999999999997, inf)
+    """
 
     def __init__(
         self,
@@ -23,7 +33,7 @@ class _SwitchingArms(BanditInstance):
         runs: Sequence[tuple[int, int]],
     ) -> None:
         theta = np.asarray(theta, dtype=np.float64)
-        self._forced_arms = np.asarray(forced_arms, dtype=np.float64)
+        self._forced_arms = read_only(np.asarray(forced_arms, dtype=np.float64))
         self._free_arms = np.asarray(free_arms, dtype=np.float64)
         self._runs = tuple(runs)
         n_actions, dim = self._free_arms.shape
@@ -41,18 +51,6 @@ class _SwitchingArms(BanditInstance):
             np.where(forced[:, None], self._forced_means, self._free_means),
         )
 
-
-class Killer(_SwitchingArms):
-    """Runs of rounds in which e1 is the only action, between choices of e1 and e2.
-
-    A forced round lists e1 twice, so that all rounds have two actions.
-
-    Example:
-        >>> instance = killer(forced=10**15)
-        >>> instance.forced_at(3)
-        999999999999997
-    """
-
     def forced_at(self, k: int) -> int:
         """How many forced rounds there are from round `k` on until the next free choice.
 
@@ -66,8 +64,37 @@ class Killer(_SwitchingArms):
         run = bisect_right(self._runs, k, key=lambda bounds: bounds[0]) - 1
         return max(self._runs[run][1] - k, 0)
 
+    @property
+    def forced_action(self) -> FloatArray:
+        """(d,): one of the actions of a forced round."""
+        action: FloatArray = self._forced_arms[0]
+        return action
 
-def appendix_a(forced: int = 1000) -> BanditInstance:
+    @property
+    def forced_reward(self) -> float:
+        """The reward of every action of a forced round."""
+        return float(self._forced_means[0])
+
+    def free_at(self, k: int) -> float:
+        """How many free rounds there are from round `k` on until the next forced one; perhaps infinite.
+
+        Args:
+            k: number of a round, from 0.
+        """
+        if self.forced_at(k) > 0:
+            return 0
+        later = [begin for begin, end in self._runs if begin > k and end > begin]
+        return later[0] - k if later else math.inf
+
+
+class Killer(SwitchingArms):
+    """Runs of rounds in which e1 is the only action, between choices of e1 and e2.
+
+    A forced round lists e1 twice, so that all rounds have two actions.
+    """
+
+
+def appendix_a(forced: int = 1000) -> SwitchingArms:
     """The instance in Appendix A of He, Zhou and Gu (2021).
 
     theta = (0, 1), no noise. The actions are ±(1, 0), both of mean 0, in the first `forced`
@@ -84,7 +111,7 @@ def appendix_a(forced: int = 1000) -> BanditInstance:
                [[ 0.,  1.],
                 [ 0., -1.]]])
     """
-    return _SwitchingArms(
+    return SwitchingArms(
         "appendix_a",
         [0.0, 1.0],
         forced_arms=[[1.0, 0.0], [-1.0, 0.0]],

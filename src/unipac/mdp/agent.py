@@ -23,7 +23,7 @@ from unipac.mdp.policy import FeaturePolicy, Policy, TablePolicy
 from unipac.mdp.radius import certified_radius, radius_rules
 from unipac.mdp.records import EpisodeTrace, StageLevel, empty_trace
 from unipac.mdp.stored import Stored
-from unipac.theory import mdp_radii
+from unipac.theory import mdp_bounds, mdp_radii
 
 Array = NDArray[np.float64]
 
@@ -192,6 +192,26 @@ class EpisodicAgent:
             for h in range(self.horizon)
             for i in range(S)
         ]
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more episodes than this have a gap above ε.
+
+        ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
+        """
+        p = self._parameters
+        if self._rule == SINGLE or not self.certified or p["radius"] not in ("finite", "explicit"):
+            return math.inf
+        return mdp_bounds.flute_mistake_bound(
+            eps,
+            self.dim,
+            self.horizon,
+            p["delta"],
+            radius=p["radius"],
+            n_states=self.n_states or None,
+            nested=self._rule == NESTED,
+            regularization=p["regularization"],
+            replan_factor=p["replan_factor"] if p["replan"] == "lazy" else 1.0,
+        )
 
     def policy(self) -> Policy:
         """The greedy policy of the tightest estimate, for use after learning: (observation, stage) to action.

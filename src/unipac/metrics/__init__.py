@@ -1,7 +1,7 @@
 """Measures of a run as pure functions of arrays: regret, mistakes, convergence, coverage."""
 
 from unipac.metrics.chance import binomial_upper_tail
-from unipac.metrics.episodes import aggregate_certificate
+from unipac.metrics.episodes import aggregate_certificate, aggregate_slack
 from unipac.metrics.gaps import (
     certificate_violations,
     coverage,
@@ -12,6 +12,7 @@ from unipac.metrics.gaps import (
 
 __all__ = [
     "aggregate_certificate",
+    "aggregate_slack",
     "binomial_upper_tail",
     "certificate_violations",
     "coverage",

@@ -40,7 +40,23 @@ def aggregate_certificate(
         )
     if horizon < 1 or not 0 < delta < 1:
         raise ValueError(f"horizon must be >= 1 and delta in (0, 1), got {horizon} and {delta}")
-    n = np.arange(1, len(upper) + 1, dtype=np.float64)
-    chance = horizon * np.sqrt(n * (np.log(n * (n + 1)) + math.log(1 / delta)) / 2)
+    chance = aggregate_slack(np.arange(1, len(upper) + 1), horizon=horizon, delta=delta)
     certificate: FloatArray = np.cumsum(upper - seen) + chance
     return certificate
+
+
+def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -> FloatArray:
+    """The second term of `aggregate_certificate` after so many episodes.
+
+    Args:
+        episodes: n, one number or an array.
+        horizon: H.
+        delta: δ.
+
+    Example:
+        >>> aggregate_slack([1, 2], horizon=1)        # √(log(40)/2), √(log 120)
+        array([1.358102, 2.188034])
+    """
+    n = np.asarray(episodes, dtype=np.float64)
+    slack: FloatArray = horizon * np.sqrt(n * (np.log(n * (n + 1)) + math.log(1 / delta)) / 2)
+    return slack

@@ -8,6 +8,7 @@ log det(Σ_l/λ) ≤ d log(1 + mL²/(dλ)). Nested levels only make widths small
 from __future__ import annotations
 
 import itertools
+import functools
 import math
 from collections.abc import Iterator
 from typing import Literal
@@ -30,9 +31,14 @@ def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: f
     4
     """
     d = check.count("dim", dim)
-    step = math.log1p(math.ldexp(1.0, -2 * check.count("level", level, most=400)))
     ratio = check.positive("action_norm", action_norm) ** 2
     ratio /= d * check.positive("regularization", regularization)
+    return _level_size(d, check.count("level", level, most=400), ratio)
+
+
+@functools.lru_cache(maxsize=4096)
+def _level_size(d: int, level: int, ratio: float) -> int:
+    step = math.log1p(math.ldexp(1.0, -2 * level))
 
     def excess(m: float) -> float:
         return (m - 1.0) * step - d * math.log1p(m * ratio)

@@ -1,0 +1,395 @@
+"""The command line: ``unipac list``, ``run``, ``report`` and ``bound``."""
+
+from __future__ import annotations
+
+import enum
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from unipac import __version__, theory
+
+FAILED, USAGE, NOT_SEEN = 1, 2, 3
+
+app = typer.Typer(
+    name="unipac",
+    help="Experiments with agents that provably converge, and what theory promises of them.",
+    epilog=(
+        "Start with: unipac run quickstart. Exit codes: 0 all well; 1 some cells failed; 2 something is wrong"
+        " with the command, a file or a folder; 3 with --strict, a prediction was not seen; 130 interrupted."
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Format(enum.StrEnum):
+    """What a report is written as."""
+
+    HTML = "html"
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+def main() -> None:
+    """Run a command; errors are told in a sentence."""
+    from unipac.experiments import SpecError, StoreError
+    from unipac.experiments.engines import EngineError
+
+    try:
+        app()
+    except (SpecError, StoreError, EngineError) as error:
+        err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(USAGE)
+    except KeyboardInterrupt:
+        err.print("\nunipac: interrupted; finished cells are kept, the same command goes on from here")
+        sys.exit(130)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# -- list --------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_all() -> None:
+    """List every experiment, agent and instance by name, one line each."""
+    from unipac import bandits, envs, mdp
+    from unipac.experiments.builtin import EXPERIMENTS
+    from unipac.experiments.registry import first_line
+
+    experiments = {
+        name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E15, in one run"
+        for name, parts in EXPERIMENTS.items()
+    }
+    _print_list("Experiments (unipac run NAME)", experiments)
+    _print_list("Agents for bandits", {name: first_line(agent) for name, agent in bandits.AGENTS.items()})
+    _print_list("Agents for linear MDPs", {name: first_line(agent) for name, agent in mdp.AGENTS.items()})
+    instances = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
+    _print_list("Bandit instances", {name: first_line(make) for name, make in instances.items()})
+    _print_list("Linear MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
+    out.print("\nYour own: a TOML file names them, also as module:object; see docs/experiments.md.")
+
+
+def _print_list(title: str, lines: dict[str, str]) -> None:
+    out.print(f"\n[bold]{title}[/]")
+    for name, line in lines.items():
+        out.print(f"  [cyan]{name:20}[/] {escape(line)}", soft_wrap=True)
+
+
+# -- run ---------------------------------------------------------------------------------------
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A built-in experiment, or a file.")],
+    seeds: Annotated[int | None, typer.Option(help="Runs of each agent on each instance.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds or episodes of each run.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Where results go; results/NAME by default.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="serial, processes, dask, or dask=tcp://host:port for a cluster of yours.")
+    ] = "processes",
+    full: Annotated[bool, typer.Option("--full", help="The full size of a built-in experiment.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 3 if a prediction is not seen.")
+    ] = False,
+) -> None:
+    """Run an experiment, or go on with one that was interrupted.
+
+    A run is a set of cells: every agent on every instance with every seed. Each finished cell is a file; the
+    same command started again computes only what is missing, and more [cyan]--seeds[/] extend a run.
+
+    [cyan]unipac run quickstart[/] is a first look,
+    [cyan]unipac run paper --full --workers 8[/] the experiments the paper does not have,
+    [cyan]unipac run mine.toml --engine dask=tcp://10.0.0.1:8786[/] your own on a cluster.
+    """
+    from unipac.experiments import run as run_cells
+    from unipac.experiments.store import Store
+
+    begin = time.perf_counter()
+    parts = _parts(name, full, seeds, rounds, folder)
+    target = _folder(name, folder)
+    with _Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
+        outcome = run_cells(parts, engine=engine, workers=workers, command=_command(), watch=screen.watch)
+    kept = outcome.finished - outcome.computed
+    out.print(
+        f"{outcome.finished:,} of {outcome.cells:,} cells finished in {target}"
+        + (f", {kept:,} of them before" if kept else "")
+        + f" ({_seconds(time.perf_counter() - begin)})"
+    )
+    seen = True
+    for spec, place in parts:
+        if any(Store(place).tables()):
+            seen &= _print_results(spec.title, place)
+    out.print(
+        f"\nFor figures and findings: [cyan]unipac report {shlex.quote(str(target))}[/]", soft_wrap=True
+    )
+    if outcome.failures:
+        _print_failures(outcome.failures, target)
+        raise typer.Exit(FAILED)
+    if strict and not seen:
+        raise typer.Exit(NOT_SEEN)
+
+
+def _folder(name: str, folder: Path | None) -> Path:
+    return folder if folder is not None else Path("results") / Path(name).stem
+
+
+def _parts(
+    name: str, full: bool, seeds: int | None, rounds: int | None, folder: Path | None
+) -> list[tuple[Any, Path]]:
+    """The experiments of this name, each with its folder."""
+    from unipac.experiments import SpecError, read
+    from unipac.experiments.builtin import EXPERIMENTS
+    from unipac.experiments.registry import nearest
+
+    target = _folder(name, folder)
+    if name in EXPERIMENTS:
+        specs = [experiment.spec(full) for experiment in EXPERIMENTS[name]]
+    elif name.endswith(".toml") or Path(name).exists():
+        if full:
+            raise SpecError("--full is for built-in experiments; write the size into the file")
+        specs = [read(name)]
+    else:
+        raise SpecError(
+            f"no experiment is called {name!r}; {nearest(name, EXPERIMENTS)} (a file must end in .toml)"
+        )
+    specs = [spec.with_changes(seeds=seeds, rounds=rounds) for spec in specs]
+    return [(spec, target if len(specs) == 1 else target / spec.name) for spec in specs]
+
+
+def _command() -> str:
+    """What the user typed."""
+    return shlex.join(["unipac", *sys.argv[1:]])
+
+
+class _Screen:
+    """The bar of a run, and lines for the first results; without a terminal, a line now and then."""
+
+    FIRST_LINES = 12
+    SECONDS_BETWEEN_LINES = 30.0
+
+    def __init__(self, cells: int) -> None:
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.fields[cells]} cells"),
+            BarColumn(),
+            TextColumn("{task.fields[pace]}"),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=None, cells=f"0/{cells:,}", pace="")
+        self._begin = self._last_line = time.perf_counter()
+        self._pairs: set[tuple[str, str, str]] = set()
+
+    def __enter__(self) -> _Screen:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+
+    def watch(self, progress: Any) -> None:
+        """Show where the run stands."""
+        now = time.perf_counter()
+        cells, pace = f"{progress.finished:,}/{progress.cells:,}", ""
+        if progress.played > 0:
+            speed = progress.played / (now - self._begin)
+            left = (progress.rounds - progress.played) / speed
+            pace = f"{speed:,.0f} rounds/s, {_seconds(left)} left"
+        self._bar.update(
+            self._task, total=max(progress.rounds, 1), completed=progress.played, cells=cells, pace=pace
+        )
+        if progress.latest is None:
+            return
+        experiment, cell, computed = progress.latest
+        pair = (experiment, cell.agent.label, cell.instance.label)
+        if pair not in self._pairs and len(self._pairs) < self.FIRST_LINES:
+            self._pairs.add(pair)
+            result = f"{cell}: {cell.instance.rounds:,} rounds in {_seconds(computed.seconds)}"
+            out.print(f"[{cells}] {result}", markup=False, soft_wrap=True)
+        elif not err.is_terminal and now - self._last_line > self.SECONDS_BETWEEN_LINES:
+            out.print(f"[{cells}] {pace}", markup=False, soft_wrap=True)
+            self._last_line = now
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s" if value < 600 else f"{value / 60:,.0f} min"
+
+
+def _print_results(title: str, folder: Path) -> bool:
+    """The result table and the findings of one experiment; whether all predictions were seen."""
+    from unipac.report import findings, section, summary
+
+    part = section(folder)
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    rows = summary(part.results)
+    for column in rows.columns:
+        table.add_column(column, justify="left" if column in ("agent", "instance", "certified") else "right")
+    for row in rows.iter_rows():
+        table.add_row(*(escape(str(value)) for value in row))
+    out.print()
+    out.print(table)
+    everything = findings(part)
+    for finding in everything:
+        color = {True: "green", False: "red", None: "yellow"}[finding.seen]
+        out.print(
+            f"  [{color}]{finding.verdict:>11}[/]  {escape(finding.prediction)} "
+            f"[dim]{escape(finding.observation)}[/]",
+            soft_wrap=True,
+        )
+    return all(finding.seen is not False for finding in everything)
+
+
+def _print_failures(failures: Sequence[Any], folder: Path) -> None:
+    err.print(f"\n[bold red]{len(failures):,} cells failed:[/]")
+    for failure in failures[:10]:
+        err.print(f"  {failure.cell}: {failure.reason}", markup=False, soft_wrap=True)
+    if len(failures) > 10:
+        err.print(f"  and {len(failures) - 10:,} more")
+    file = folder / "failures.txt"
+    file.write_text("\n".join(_failure_text(failure) for failure in failures), encoding="utf-8")
+    err.print(f"Their specs and tracebacks are in {file}; the same command tries them again.", soft_wrap=True)
+
+
+def _failure_text(failure: Any) -> str:
+    from unipac.experiments.spec import to_json
+
+    spec = to_json(failure.cell.as_dict()).decode()
+    return f"{failure.experiment}: {failure.cell}\n{failure.reason}\n{spec}{failure.details}"
+
+
+# -- report ------------------------------------------------------------------------------------
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
+    format: Annotated[  # noqa: A002  (it is --format on the command line)
+        Format, typer.Option(help="One HTML file, or one picture per figure.")
+    ] = Format.HTML,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 3 if a prediction is not seen.")
+    ] = False,
+) -> None:
+    """Write a report on the results of a run: figures, numbers, and whether theory's predictions were seen.
+
+    The HTML file holds all it needs and works offline; pictures go to DIR/figures.
+    """
+    from unipac import report as reports
+
+    sections = reports.sections(folder)
+    files = reports.build(sections, folder, format=format.value)
+    everything = [finding for section in sections for finding in reports.findings(section)]
+    missed = [finding for finding in everything if finding.seen is False]
+    for finding in missed:
+        out.print(
+            f"[red]NOT seen[/]  {escape(finding.prediction)} [dim]{escape(finding.observation)}[/]",
+            soft_wrap=True,
+        )
+    out.print(
+        f"{sum(finding.seen is True for finding in everything)} of {len(everything)} predictions seen, "
+        f"{len(missed)} not seen, {sum(finding.seen is None for finding in everything)} not decided"
+    )
+    if format is Format.HTML:
+        out.print(f"Report: {files[0]}", soft_wrap=True)
+    else:
+        out.print(f"{len(files)} pictures in {folder / 'figures'}", soft_wrap=True)
+    if strict and missed:
+        raise typer.Exit(NOT_SEEN)
+
+
+# -- bound -------------------------------------------------------------------------------------
+
+
+@app.command()
+def bound(
+    dim: Annotated[int, typer.Option(help="d, the dimension of the actions.")],
+    delta: Annotated[float, typer.Option(help="δ, the probability that the promise fails.")] = 0.05,
+    eps: Annotated[list[float] | None, typer.Option(help="ε; may be given several times.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="K, for bounds on the regret as well.")] = None,
+    noise: Annotated[float, typer.Option(help="R, sub-Gaussian scale of the noise.")] = 1.0,
+    norm: Annotated[float, typer.Option(help="S, bound on the norm of the unknown parameter.")] = 1.0,
+    regularization: Annotated[float, typer.Option(help="λ of the ridge regressions.")] = 1.0,
+    action_norm: Annotated[float, typer.Option(help="L, bound on the norms of the actions.")] = 1.0,
+) -> None:
+    """Show what the theory promises: how many decisions can be worse than ε, for all ε at once.
+
+    Example: unipac bound --dim 5 --delta 0.05 --eps 0.1
+    """
+    common: dict[str, Any] = {
+        "noise": noise,
+        "norm": norm,
+        "regularization": regularization,
+        "action_norm": action_norm,
+    }
+    agents: dict[str, dict[str, Any]] = {
+        "NestedOFUL": {"radius": "mixture", "nested": True, "all_data": True},
+        "UPACOFUL (mixture)": {"radius": "mixture"},
+        "UPACOFUL (determinant)": {"radius": "determinant"},
+    }
+    try:
+        proven = theory.theorem_is_proven(dim, delta, **common)
+        if proven:
+            agents["UPACOFUL (as printed)"] = {"radius": "theorem"}
+        grid = sorted(eps or [1.0, 0.5, 0.1, 0.01], reverse=True)
+        table = Table(header_style="bold")
+        table.add_column("agent")
+        for value in grid:
+            table.add_column(f"worse than {value:g}", justify="right")
+        if rounds is not None:
+            table.add_column(f"regret after {rounds:,}", justify="right")
+        for agent, kind in agents.items():
+            cells = [theory.mistake_bound(value, dim, delta, **kind, **common) for value in grid]
+            texts = [f"{number:,}" if number < 10**9 else f"{number:.3g}" for number in cells]
+            if rounds is not None:
+                texts.append(f"{theory.regret_bound(rounds, dim, delta, **kind, **common):,.0f}")
+            table.add_row(agent, *texts)
+    except ValueError as error:
+        err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(USAGE) from None
+    out.print(
+        f"With probability {1 - delta:g}, for all ε at once: the most rounds whose decision is worse than the"
+        f" best by more than ε.\nd = {dim}, noise {noise:g}, norm {norm:g}, λ = {regularization:g}",
+        soft_wrap=True,
+    )
+    out.print(table)
+    if not proven:
+        out.print("The radius printed in the paper is not proven for these values, so it promises nothing.")
+    out.print("OFUL and LinUCB promise no such bound: their number is infinite on some instances.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Where cells are computed: in this process, in worker processes, or on a Dask cluster.
+
+An engine runs up to ``slots`` functions at a time and hands out ``concurrent.futures`` futures. The results
+do not depend on the engine: a cell is computed by one thread from its own seeds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+_THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
+"""The environment of a worker."""
+
+
+class EngineError(Exception):
+    """The engine cannot be had; the message says why."""
+
+
+class Engine(Protocol):
+    """Something that computes."""
+
+    slots: int
+    """How many futures may be under way at once."""
+    deaths: int
+    """How many workers a cell has killed when its future says that the worker died."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Begin to compute."""
+
+    def died(self, error: BaseException) -> bool:
+        """Whether this error means that the worker died."""
+
+    def close(self) -> None:
+        """End the workers."""
+
+
+def start(name: str, workers: int | None = None) -> Engine:
+    """An engine by name.
+
+    Args:
+        name: "serial", "processes", "dask", or "dask=tcp://host:port".
+        workers: how many; as many as there are cores by default.
+    """
+    kind, _, address = name.partition("=")
+    count = _cores() if workers is None else workers
+    if count < 1:
+        raise EngineError(f"workers must be at least 1, got {workers}")
+    if kind == "serial" and not address:
+        return Serial()
+    if kind == "processes" and not address:
+        return Processes(count)
+    if kind == "dask":
+        return Dask(count, address)
+    raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Serial:
+    """Computes here and now."""
+
+    slots = 1
+    deaths = 1
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Compute, then return."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        """Never: there is no worker."""
+        return False
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class Processes:
+    """Worker processes, each in a pool of its own: so it is known which cell a worker died of."""
+
+    deaths = 1
+
+    def __init__(self, workers: int) -> None:
+        self.slots = workers
+        self._pools: list[ProcessPoolExecutor | None] = [None] * workers
+        self._busy: list[Future[Any] | None] = [None] * workers
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Give it to a worker that is free; one that has died is replaced."""
+        slot = next(i for i, future in enumerate(self._busy) if future is None or future.done())
+        last = self._busy[slot]
+        if last is not None and isinstance(last.exception(), BrokenProcessPool):
+            self._end(slot)
+        with _environment(ONE_THREAD):  # inherited by the process, which starts now
+            try:
+                future = self._pool(slot).submit(function, *arguments)
+            except BrokenProcessPool:  # it died while it had nothing to do
+                self._end(slot)
+                future = self._pool(slot).submit(function, *arguments)
+        self._busy[slot] = future
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        """Whether the worker died."""
+        return isinstance(error, BrokenProcessPool)
+
+    def close(self) -> None:
+        """End the workers, also in the middle of a cell."""
+        for slot in range(self.slots):
+            self._end(slot)
+
+    def _pool(self, slot: int) -> ProcessPoolExecutor:
+        pool = self._pools[slot]
+        if pool is None:
+            spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
+            pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_parent)
+            self._pools[slot] = pool
+        return pool
+
+    def _end(self, slot: int) -> None:
+        pool = self._pools[slot]
+        self._pools[slot] = self._busy[slot] = None
+        if pool is not None:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Dask:
+    """A Dask cluster: one on this machine, or the one at an address."""
+
+    deaths = 2
+
+    def __init__(self, workers: int, address: str) -> None:
+        try:
+            import dask
+            import distributed
+        except ImportError:
+            raise EngineError('the dask engine needs: pip install "unipac[dask]"') from None
+        self._killed = distributed.KilledWorker
+        self._cluster = None
+        self._settings = dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": self.deaths - 1,
+                "distributed.nanny.pre-spawn-environ": ONE_THREAD | {"MALLOC_TRIM_THRESHOLD_": 65536},
+            }
+        )
+        self._settings.__enter__()
+        try:
+            if address:
+                self._client = distributed.Client(address, timeout=10)
+            else:
+                self._cluster = distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+                )
+                self._client = distributed.Client(self._cluster)
+        except (OSError, RuntimeError, ValueError) as error:
+            self._settings.__exit__(None, None, None)
+            raise EngineError(f"no Dask scheduler answers at {address}: {error}") from None
+        self._executor = self._client.get_executor(pure=False)
+        self.slots = 2 * max(sum(self._client.nthreads().values()), 1)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Give it to the scheduler, which gives it to another worker if the first one dies."""
+        return self._executor.submit(function, *arguments)  # type: ignore[no-any-return]
+
+    def died(self, error: BaseException) -> bool:
+        """Whether it has killed as many workers as the scheduler allows."""
+        return isinstance(error, self._killed)
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it is ours."""
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close(timeout=10)
+        self._settings.__exit__(None, None, None)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when its parent does, even by kill -9."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for a moment."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,26 @@
+"""What theory predicts and whether it was seen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Finding(NamedTuple):
+    """A prediction held against data."""
+
+    prediction: str
+    """One sentence."""
+    seen: bool | None
+    """None where the data cannot tell."""
+    observation: str
+    """What was measured, with numbers."""
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        if self.seen is None:
+            return "not decided"
+        return "seen" if self.seen else "NOT seen"
+
+    def __str__(self) -> str:
+        return f"{self.prediction} {self.verdict[0].upper()}{self.verdict[1:]}: {self.observation}"

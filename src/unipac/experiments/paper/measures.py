@@ -1,0 +1,89 @@
+"""What the predictions of the paper's experiments are measured by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from unipac.experiments.results import Results
+
+
+def ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows at the end of each cell."""
+    who = ["agent", "instance", "seed"]
+    return frame.filter(pl.col("round") == pl.col("round").max().over(who))
+
+
+def only(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
+    """The rows with these labels, given as ``agent=``, ``family=`` or ``instance=``."""
+    for column, value in values.items():
+        frame = frame.filter(pl.col(column).cast(pl.String) == value)
+    return frame
+
+
+def labels(frame: pl.DataFrame, column: str) -> list[str]:
+    """The distinct labels of a column, in order of appearance."""
+    return [str(label) for label in frame[column].unique(maintain_order=True)]
+
+
+def largest(frame: pl.DataFrame, column: str) -> float:
+    """The largest value of a column."""
+    return float(frame.select(pl.col(column).max()).item())
+
+
+def mean(frame: pl.DataFrame, column: str) -> float:
+    """The mean of a column."""
+    return float(frame.select(pl.col(column).mean()).item())
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Least-squares slope of y against x."""
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    a = a - a.mean()
+    return float(a @ (b - b.mean()) / (a @ a))
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """Slope on log-log scales; zeros are left out, and fewer than two points have none."""
+    pairs = [(math.log(a), math.log(b)) for a, b in zip(x, y, strict=True) if a > 0 and b > 0]
+    return slope(*zip(*pairs, strict=True)) if len(pairs) > 1 else math.nan
+
+
+def mistakes_by_length(results: Results, agent: str, eps: float, family: str) -> dict[int, float]:
+    """Mean N_ε at the end, by the number of rounds, for the instances of a family."""
+    frame = ends(only(results.mistakes, agent=agent, family=family).filter(pl.col("eps") == eps))
+    means = frame.group_by("round").agg(pl.col("mistakes").mean()).sort("round")
+    return dict(means.select("round", "mistakes").iter_rows())
+
+
+def growth(counts: dict[int, float], since: float) -> float:
+    """Slope against log K over the K from ``since`` on."""
+    late = {k: n for k, n in counts.items() if k >= since}
+    return slope([math.log(k) for k in late], list(late.values()))
+
+
+def mean_regret(results: Results, agent: str, instance: str) -> float:
+    """Mean regret over the seeds at the end."""
+    return mean(ends(only(results.curves, agent=agent, instance=instance)), "regret")
+
+
+def mean_curve(
+    results: Results, agent: str, instance: str, column: str = "regret"
+) -> tuple[list[int], list[float]]:
+    """Rounds and the mean of a column over the seeds."""
+    frame = only(results.curves, agent=agent, instance=instance)
+    means = frame.group_by("round").agg(pl.col(column).mean()).sort("round")
+    return means["round"].to_list(), means[column].to_list()
+
+
+def within(value: float, low: float, high: float) -> bool:
+    """Whether low ≤ value ≤ high; NaN is not."""
+    return low <= value <= high
+
+
+def numbers(values: Sequence[float]) -> str:
+    """Numbers for a sentence."""
+    return ", ".join(f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" for value in values)

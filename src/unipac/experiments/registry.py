@@ -1,0 +1,110 @@
+"""Agents and instances by name: ours from the registries, a user's own as ``module:object``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from unipac import bandits, envs, mdp
+
+Kind = Literal["bandit", "mdp"]
+
+AGENTS: Mapping[str, Callable[..., Any]] = {**bandits.AGENTS, **mdp.AGENTS}
+INSTANCES: Mapping[str, Callable[..., Any]] = {
+    **envs.INSTANCES,
+    "fixed_arms": envs.fixed_arms,
+    **envs.MDPS,
+}
+
+
+class SpecError(ValueError):
+    """Something in an experiment's description is wrong; the message says where and what."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is not known: the nearest ones, or all."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    lower = {known_name.lower(): known_name for known_name in names}
+    if name.lower() in lower:
+        close = [lower[name.lower()]]
+    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
+
+
+def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """The class or function of this name.
+
+    Args:
+        what: "agent" or "instance", for the message.
+        name: a key of ``registry``, or ``module:object``.
+        registry: what there is.
+    """
+    if not isinstance(name, str) or not name:
+        raise SpecError(f"{what} must be a name or module:object, got {name!r}")
+    if ":" not in name:
+        if name not in registry:
+            raise SpecError(
+                f"{what} must be the name of one, or module:object, got {name!r}; {nearest(name, registry)}"
+            )
+        return registry[name]
+    module_name, _, path = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise SpecError(
+            f"{what} = {name!r} cannot be imported ({error}); the module must lie beside the file or be"
+            " installed"
+        ) from None
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise SpecError(f"{what} = {name!r} cannot be found: {module_name} has no {path}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise SpecError(f"{what} = {name!r} must be a class or a function, got {type(found).__name__}")
+    return found  # type: ignore[no-any-return]
+
+
+def agent_kind(make: Callable[..., Any]) -> Kind:
+    """For which kind of instance an agent is made; a user's own class says so by ``kind = "mdp"``."""
+    if isinstance(make, type) and issubclass(make, mdp.EpisodicAgent):
+        return "mdp"
+    return "mdp" if getattr(make, "kind", "bandit") == "mdp" else "bandit"
+
+
+def instance_kind(instance: object) -> Kind:
+    """The kind of an instance."""
+    if isinstance(instance, envs.LinearMDP):
+        return "mdp"
+    if isinstance(instance, envs.BanditInstance):
+        return "bandit"
+    raise SpecError(f"instance must make a BanditInstance or a LinearMDP, got {type(instance).__name__}")
+
+
+def accepted(make: Callable[..., Any]) -> list[str] | None:
+    """The names of the arguments of a class or function; None if it takes any."""
+    parameters = inspect.signature(make).parameters.values()
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return [parameter.name for parameter in parameters]
+
+
+def takes(make: Callable[..., Any], name: str) -> bool:
+    """Whether it has an argument of this name."""
+    names = accepted(make)
+    return names is None or name in names
+
+
+def argument(agent: str, parameters: Mapping[str, Any], name: str, otherwise: Any) -> Any:
+    """The value of an argument of an agent, given or by default."""
+    if name in parameters:
+        return parameters[name]
+    known = inspect.signature(find("agent", agent, AGENTS)).parameters.get(name)
+    return otherwise if known is None or known.default is inspect.Parameter.empty else known.default
+
+
+def first_line(thing: object) -> str:
+    """The first line of its docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]

@@ -1,0 +1,197 @@
+"""Run experiments: compute the cells that are missing, keep each as it comes."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import queue
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from unipac.experiments import engines
+from unipac.experiments.cells import Computed, compute
+from unipac.experiments.spec import Cell, Spec
+from unipac.experiments.store import Store
+
+DEATHS_ALLOWED = 2
+"""A cell that has killed so many workers is given up."""
+
+
+class Failure(NamedTuple):
+    """A cell that could not be computed."""
+
+    experiment: str
+    cell: Cell
+    reason: str
+    details: str
+    """The traceback, where there is one."""
+
+
+class Progress(NamedTuple):
+    """Where a run stands."""
+
+    cells: int
+    """How many there are."""
+    finished: int
+    """How many are finished, those of former runs included."""
+    rounds: int
+    """Rounds to be played in this run."""
+    played: int
+    """Rounds played so far in this run."""
+    latest: tuple[str, Cell, Computed] | None
+    """Experiment and cell that has just been finished."""
+
+
+class Outcome(NamedTuple):
+    """What became of a run."""
+
+    cells: int
+    finished: int
+    computed: int
+    """How many were computed now."""
+    failures: list[Failure]
+
+
+class _Job(NamedTuple):
+    spec: Spec
+    store: Store
+    cell: Cell
+
+
+def run(
+    parts: Sequence[tuple[Spec, Path]],
+    *,
+    engine: str = "serial",
+    workers: int | None = None,
+    command: str | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Compute the missing cells of some experiments.
+
+    Args:
+        parts: each experiment with its folder.
+        engine: "serial", "processes", "dask" or "dask=tcp://host:port". A script that asks for processes must
+            guard its entry by ``if __name__ == "__main__"``.
+        workers: how many, for the engines that have some; as many as there are cores by default.
+        command: what the user typed, for the report.
+        watch: called with the progress, at the start and after each cell.
+
+    Returns:
+        How many cells are finished, and which ones failed. A cell that fails does not keep the others from
+        running; those of a former run are not computed again.
+    """
+    with ExitStack() as stack:
+        jobs: deque[_Job] = deque()
+        total = finished = 0
+        for spec, folder in parts:
+            store = Store(folder)
+            store.open(spec)
+            stack.enter_context(store.alone())
+            cells = list(spec.cells())
+            kept = spec.with_changes(seeds=max(spec.seeds, store.spec()["seeds"]))
+            done = store.finished(kept.cells())
+            missing = [_Job(spec, store, cell) for cell in cells if cell.name not in done]
+            jobs.extend(missing)
+            total += len(cells)
+            finished += len(cells) - len(missing)
+            if missing:
+                store.note({"run": describe(command, engine, workers)})
+        watched = watch or (lambda progress: None)
+        rounds = sum(job.cell.instance.rounds for job in jobs)
+        watched(Progress(total, finished, rounds, 0, None))
+        if not jobs:
+            return Outcome(total, finished, 0, [])
+        started = engines.start(engine, min(workers, len(jobs)) if workers else workers)
+        stack.callback(started.close)
+        return _run(jobs, started, Progress(total, finished, rounds, 0, None), watched)
+
+
+def _run(
+    jobs: deque[_Job], engine: engines.Engine, progress: Progress, watch: Callable[[Progress], None]
+) -> Outcome:
+    under_way: dict[Future[Any], _Job] = {}
+    done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+    deaths: Counter[tuple[int, str]] = Counter()
+    failures: list[Failure] = []
+    computed = 0
+    while jobs or under_way:
+        while jobs and len(under_way) < engine.slots:
+            job = jobs.popleft()
+            future = engine.submit(compute, job.cell, job.spec.folder)
+            under_way[future] = job
+            future.add_done_callback(done.put)
+        future = done.get()
+        job = under_way.pop(future)
+        error = future.exception()
+        key = (id(job.store), job.cell.name)
+        if error is None:
+            result: Computed = future.result()
+            # The next cell begins before this one is written, so that no worker waits for the disk.
+            if jobs and len(under_way) < engine.slots:
+                following = jobs.popleft()
+                begun = engine.submit(compute, following.cell, following.spec.folder)
+                under_way[begun] = following
+                begun.add_done_callback(done.put)
+            job.store.commit(job.cell, result.parquet)
+            job.store.note(
+                {
+                    "cell": job.cell.name,
+                    "seconds": result.seconds,
+                    "rounds": result.checkpoints,
+                    "elapsed": result.elapsed,
+                }
+            )
+            computed += 1
+            progress = progress._replace(
+                finished=progress.finished + 1,
+                played=progress.played + job.cell.instance.rounds,
+                latest=(job.spec.name, job.cell, result),
+            )
+            watch(progress)
+        elif engine.died(error):
+            deaths[key] += engine.deaths
+            if deaths[key] < DEATHS_ALLOWED:
+                jobs.append(job)
+            else:
+                reason = f"killed its worker {deaths[key]} times (out of memory?)"
+                failures.append(Failure(job.spec.name, job.cell, reason, ""))
+        else:
+            reason = f"{type(error).__name__}: {error}"
+            details = "".join(traceback.format_exception(error))
+            failures.append(Failure(job.spec.name, job.cell, reason, details))
+    return Outcome(progress.cells, progress.finished, computed, failures)
+
+
+def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:
+    """When, by which command, on which machine and with which versions."""
+    return {
+        "command": command,
+        "engine": engine,
+        "workers": workers,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "processor": _processor(),
+        "versions": versions(),
+    }
+
+
+def versions() -> Mapping[str, str]:
+    """Of the libraries on which the bytes of a result depend."""
+    return {name: metadata.version(name) for name in ("unipac", "numpy", "numba", "scipy", "polars")}
+
+
+def _processor() -> str:
+    """The name of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

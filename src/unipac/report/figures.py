@@ -1,0 +1,96 @@
+"""Figures: each takes a data frame and returns an Altair chart, with or without the runner.
+
+The frames have one row per run and checkpoint; a run is named by agent, family, instance and seed. An
+experiment's `Results` has them all. Several instances make several charts side by side.
+
+Example:
+    >>> import polars as pl
+    >>> rounds = [1, 10, 100]
+    >>> curves = pl.DataFrame({"round": rounds, "regret": [1.0, 3.0, 5.0]}).with_columns(
+    ...     pl.lit("arms").alias("family"), pl.lit("arms").alias("instance"), pl.lit("bandit").alias("kind"),
+    ...     agent=pl.lit("mine"), seed=0,
+    ... )
+    >>> regret(curves).to_dict()["title"]["text"]
+    'Regret'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from unipac.report import panels
+from unipac.report.lines import configured, draw
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    Chart = alt.LayerChart | alt.ConcatChart
+
+
+def regret(curves: pl.DataFrame) -> Chart:
+    """Cumulative regret over the rounds, log-log: median over the seeds with a band of 80 %.
+
+    Args:
+        curves: columns agent, family, instance, seed, kind, round, regret.
+    """
+    return _joined(panels.regret(curves))
+
+
+def mistakes(mistakes: pl.DataFrame) -> Chart:
+    """N_ε at the end of the runs against ε; the proven bound is dashed.
+
+    Args:
+        mistakes: columns agent, family, instance, seed, kind, round, eps, mistakes, bound (inf: none).
+    """
+    return _joined(panels.mistakes(mistakes))
+
+
+def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Chart:
+    """N_ε against the logarithm of the rounds, for one ε.
+
+    A family whose instances end at different rounds makes one chart with a point for each instance.
+
+    Args:
+        mistakes: as for `mistakes`.
+        eps: one of the grid; by default the largest at which some agent made at least ten mistakes.
+    """
+    return _joined(panels.mistakes_over_time(mistakes, eps=eps))
+
+
+def levels(levels: pl.DataFrame) -> Chart:
+    """The largest size of each level over seeds and stages; the proven bound is dashed.
+
+    Args:
+        levels: columns agent, family, instance, seed, stage, level, size, bound (inf: none).
+    """
+    return _joined(panels.levels(levels))
+
+
+def certificates(curves: pl.DataFrame) -> Chart:
+    """The average gap of the rounds so far (solid) and the average certificate (dashed), log-log.
+
+    Args:
+        curves: columns agent, family, instance, seed, kind, round, regret, certified_regret (null: none).
+    """
+    return _joined(panels.certificates(curves))
+
+
+def times(times: pl.DataFrame) -> Chart:
+    """Seconds against rounds, log-log; for MDPs also the number of plans against episodes.
+
+    Args:
+        times: columns agent, family, instance, seed, kind, round, seconds, plans (null for bandits).
+    """
+    return _joined(panels.times(times))
+
+
+def _joined(drawn: panels.Drawn) -> Chart:
+    """All panels of a figure as one chart."""
+    import altair as alt
+
+    if not drawn.panels:
+        raise ValueError(f"there is nothing to draw. {drawn.caption}")
+    charts = [draw(panel) for panel in drawn.panels]
+    return configured(charts[0] if len(charts) == 1 else alt.concat(*charts, columns=2))

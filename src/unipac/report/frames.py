@@ -1,0 +1,153 @@
+"""What figures and findings ask of the data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+CELL = ("agent", "family", "instance", "seed")
+"""Columns that name one run."""
+MOST_PANELS = 8
+
+
+def require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    """A ``ValueError`` that names the columns that `frame` lacks."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise ValueError(f"{name} must have the columns {', '.join(columns)}; missing: {', '.join(missing)}")
+
+
+def names(frame: pl.DataFrame, column: str) -> list[str]:
+    """The different labels of a column, in the order in which they appear."""
+    return frame[column].unique(maintain_order=True).cast(pl.String).to_list()
+
+
+def grouped(frame: pl.DataFrame, keys: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
+    """Values aggregated by keys; labels come in the order in which they appear in `frame`, then other keys.
+
+    Polars' streaming engine needs far less memory for millions of rows, but forgets their order.
+    """
+    table = frame.lazy().group_by(keys).agg(*values).collect(engine="streaming")
+    labels = [label for label in ("family", "instance", "agent") if label in keys]
+    order = [pl.col(label).cast(pl.String).cast(pl.Enum(names(frame, label))) for label in labels]
+    return table.sort(*order, *(key for key in keys if key not in labels))
+
+
+def ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """The last checkpoint of each run (of `curves` or `times`)."""
+    return frame.sort("round", maintain_order=True).unique(CELL, keep="last", maintain_order=True)
+
+
+def final_counts(mistakes: pl.DataFrame, *others: str) -> pl.DataFrame:
+    """The counts at the end of each run, for every ε. Counts never fall, so these are the largest.
+
+    Args:
+        mistakes: with the columns of a run, kind, round, eps, mistakes and bound.
+        others: names of more columns to keep.
+    """
+    return grouped(mistakes, (*CELL, "kind", "eps"), pl.col("round", "mistakes", "bound", *others).max())
+
+
+class Panels(NamedTuple):
+    """Which parts of a frame get a chart of their own."""
+
+    shown: dict[str, pl.Expr]
+    """Title of a panel: the rows that belong to it."""
+    growing: frozenset[str]
+    """Titles of panels that show a family whose instances differ in length: one point per instance."""
+    note: str
+    """What is not shown, or nothing."""
+
+
+def split(
+    frame: pl.DataFrame, *, join_growing: bool, most: int | None = MOST_PANELS, of_family: int | None = None
+) -> Panels:
+    """One panel per instance, or per family where its instances differ only in how long they run.
+
+    If there are more than `most`, some are chosen, spread evenly over each family; `note` then says so.
+
+    Args:
+        frame: with the columns family, instance and round.
+        join_growing: whether a family whose instances all end at different rounds makes one panel, in which
+            each instance is a point at its last round.
+        most: number of panels; None for all.
+        of_family: number of panels of one family; None for no other limit.
+    """
+    final = grouped(frame, ("family", "instance"), pl.col("round").max())
+    final = final.with_columns(pl.col("family", "instance").cast(pl.String))
+    families: dict[str, list[str]] = {}
+    growing: set[str] = set()
+    for (family,), part in final.group_by("family", maintain_order=True):
+        instances = part["instance"].to_list()
+        if join_growing and len(instances) > 1 and part["round"].n_unique() == len(instances):
+            growing.add(str(family))
+            families[str(family)] = [str(family)]
+        else:
+            families[str(family)] = instances
+    total = sum(len(instances) for instances in families.values())
+    most = total if most is None else most
+    kept = {family: families[family] for family in spread(list(families), most)}
+    quota = most if total <= most else max(1, most // len(kept))
+    quota = quota if of_family is None else min(quota, of_family)
+    shown: dict[str, pl.Expr] = {}
+    for family, instances in kept.items():
+        for title in spread(instances, quota):
+            column = "family" if family in growing else "instance"
+            shown[title] = (pl.col("family") == family) & (pl.col(column) == title)
+    note = "" if len(shown) == total else f"{len(shown)} of {total} instances are drawn; the table has all."
+    return Panels(shown, frozenset(growing), note)
+
+
+def spread(items: list[str], most: int) -> list[str]:
+    """At most so many of the items, the first and the last among them.
+
+    Example:
+        >>> spread(list("abcdefghi"), 3)
+        ['a', 'e', 'i']
+    """
+    if len(items) <= most:
+        return items
+    if most == 1:
+        return items[-1:]
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def along_rounds(frame: pl.DataFrame, panels: Panels, title: str) -> pl.DataFrame:
+    """The rows of one panel with a column `x`, the round; of a growing family the end of each run only."""
+    part = frame.filter(panels.shown[title])
+    if title not in panels.growing:
+        return part.with_columns(x=pl.col("round").cast(pl.Float64))
+    at_end = pl.col("round") == pl.col("round").max().over(*CELL)
+    return part.filter(at_end).with_columns(x=pl.col("round").max().over("instance").cast(pl.Float64))
+
+
+def rounds_name(frame: pl.DataFrame) -> str:
+    """What a round is called here."""
+    kinds = set(names(frame, "kind"))
+    return "episodes" if kinds == {"mdp"} else "rounds" if kinds == {"bandit"} else "rounds or episodes"
+
+
+def typical_eps(final: pl.DataFrame) -> float | None:
+    """The ε at which to look at mistakes over time: the largest at which half of the agents made ten or more.
+
+    Failing that, one agent; failing that, the largest ε with the most mistakes; None where nobody made any.
+
+    Args:
+        final: of `final_counts`.
+    """
+    counts = (
+        final.group_by("agent", "instance", "eps")
+        .agg(pl.col("mistakes").mean())
+        .group_by("agent", "eps")
+        .agg(pl.col("mistakes").max())
+        .group_by("eps")
+        .agg(many=(pl.col("mistakes") >= 10).mean(), most=pl.col("mistakes").max())
+        .sort("eps", descending=True)
+    )
+    for enough in (pl.col("many") >= 0.5, pl.col("many") > 0, pl.col("most") == pl.col("most").max()):
+        candidates = counts.filter(enough & (pl.col("most") > 0))
+        if len(candidates):
+            return float(candidates["eps"][0])
+    return None

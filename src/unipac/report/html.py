@@ -1,0 +1,130 @@
+"""The report as one HTML file that works offline: charts, their code and all numbers are inside."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import polars as pl
+from markupsafe import Markup, escape
+
+from unipac._storage import write_atomically
+from unipac.experiments.findings import Finding
+from unipac.report.content import Figure, Section, all_looks, certified_agents, figures_of
+from unipac.report.lines import Panel, draw
+from unipac.report.style import CONFIG, slug
+from unipac.report.tables import summary
+
+VERDICTS = ("seen", "NOT seen", "not decided")
+
+
+class _Told(NamedTuple):
+    """A section with all that the page shows of it."""
+
+    id: str
+    section: Section
+    figures: list[Figure]
+    certified: dict[str, bool]
+    table: pl.DataFrame
+
+    @property
+    def findings(self) -> list[tuple[str, Finding]]:
+        """Every finding with the place on the page that it belongs to."""
+        of_figures = [(f"{self.id}-{figure.name}", figure.finding) for figure in self.figures]
+        return of_figures + [(f"{self.id}-findings", finding) for finding in self.section.findings]
+
+
+def write(
+    sections: Sequence[Section],
+    path: Path,
+    command: str,
+    *,
+    title: str = "unipac report",
+    details: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the page; the same input gives the same bytes.
+
+    Args:
+        sections: one per experiment.
+        path: of the file.
+        command: that makes this report again.
+        title: of the page.
+        details: what else to say about how it was made, by name.
+    """
+    page = render(sections, command, title=title, details=details)
+    write_atomically(path, page.encode())
+    return path
+
+
+def render(
+    sections: Sequence[Section], command: str, *, title: str, details: Mapping[str, str] | None = None
+) -> str:
+    """The page as text."""
+    chosen = all_looks(sections)
+    told = []
+    for i, section in enumerate(sections, start=1):
+        told.append(
+            _Told(
+                id=f"{slug(section.name)}-{i}",
+                section=section,
+                figures=figures_of(section.results, chosen),
+                certified=certified_agents(section.results),
+                table=summary(section.results),
+            )
+        )
+    specs: list[dict[str, Any]] = []
+
+    def place(panel: Panel) -> int:
+        """Keep the chart of a panel and return its number."""
+        specs.append(_spec(panel))
+        return len(specs) - 1
+
+    counted = Counter(finding.verdict for part in told for _, finding in part.findings)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["maths"] = lambda text: escape(text).replace("N_ε", Markup("N<sub>ε</sub>"))
+    template = environment.from_string(files("unipac.report").joinpath("page.html.j2").read_text("utf-8"))
+    return template.render(
+        title=title,
+        command=command,
+        details=dict(details or {}),
+        parts=told,
+        counts={verdict: counted[verdict] for verdict in VERDICTS},
+        looks=chosen,
+        place=place,
+        library=Markup(_library()),
+        config=_inline(CONFIG),
+        # a function, because the charts are known only when the page above them is rendered
+        specs=lambda: _inline(specs),
+    )
+
+
+def _spec(panel: Panel) -> dict[str, Any]:
+    """The chart in the words of Vega-Lite, without what the page says once for all."""
+    spec: dict[str, Any] = draw(panel, page=True).to_dict(validate=False)
+    for shared in ("$schema", "config"):
+        spec.pop(shared, None)
+    return spec
+
+
+def _inline(data: object) -> Markup:
+    """Data as JSON that cannot end the script element it stands in."""
+    return Markup(json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, in the version that Altair writes for."""
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.VEGALITE_VERSION.split(".")[:2])
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return script.replace("</script", "<\\/script")

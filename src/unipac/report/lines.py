@@ -1,0 +1,220 @@
+"""The one kind of chart of the report: lines by agent, solid where measured, dashed where bounded."""
+
+from __future__ import annotations
+
+import csv
+import json
+import textwrap
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from unipac.report.style import PICTURE_CONFIG, Looks, count_ticks, log_ticks, number
+
+if TYPE_CHECKING:
+    import altair as alt
+
+MOST_POINTS = 48
+"""Points of one line; more cannot be told apart."""
+MOST_SYMBOLS = 9
+"""Symbols on one line."""
+MOST_BANDS = 6
+"""Agents with a band; more would blend to grey."""
+PICTURE_WIDTH, PICTURE_HEIGHT = 560, 330
+PAGE_HEIGHT = 270
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis measures and how."""
+
+    title: str
+    """With the unit."""
+    scale: Literal["log", "counts", "linear", "whole"]
+    """counts: logarithm of 1 + count, so that zero has a place; whole: linear with whole numbers only."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart before it is drawn."""
+
+    name: str
+    """Of a file, without suffix."""
+    figure: str
+    """Title of the figure that it belongs to."""
+    title: str
+    """What sets it apart from the other panels: the instance."""
+    x: Axis
+    y: Axis
+    rows: pl.DataFrame
+    """Columns agent, line, x, y, low, high; low and high are null where there is no band."""
+    lines: tuple[str, ...]
+    """What the solid and the dashed lines are."""
+    looks: Looks
+
+    @property
+    def agents(self) -> list[str]:
+        """Agents that have a line here, in the order of the report."""
+        present = set(self.rows["agent"])
+        return [agent for agent in self.looks if agent in present]
+
+    @property
+    def alt(self) -> str:
+        """The chart in words, with the last value of each line."""
+        last = self.rows.sort("x").group_by("agent", "line", maintain_order=True).last().sort("agent", "line")
+        values = [
+            f"{agent}, {line}: {number(y)}" for agent, line, y in last.select("agent", "line", "y").rows()
+        ]
+        return (
+            f"{self.figure}, {self.title}. Lines of {self.y.title} against {self.x.title}. "
+            f"At the right end: {'; '.join(values[:24])}."
+        )
+
+
+def thin(rows: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
+    """At most so many points of each line, evenly spaced along it, with both ends."""
+    position = pl.int_range(pl.len()).over("agent", "line")
+    length = pl.len().over("agent", "line")
+    stride = ((length - 1) / (most - 1)).clip(lower_bound=1.0)
+    # point i stays if it is the first in its stride, counted from the end so that the last point always does
+    back = length - 1 - position
+    keep = (back == 0) | (position == 0) | ((back / stride).floor() != ((back - 1) / stride).floor())
+    return rows.sort("x", maintain_order=True).filter(keep)
+
+
+def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
+    """The chart of a panel.
+
+    Args:
+        panel: with at least one row.
+        page: for the page, which has titles and legends of its own and decides the width; else a picture that
+            stands alone.
+    """
+    import altair as alt
+
+    agents = panel.agents
+    on_top = {agent: -i for i, agent in enumerate(agents)}  # what is drawn last covers the rest
+    rows = thin(panel.rows).sort(pl.col("agent").replace_strict(on_top), maintain_order=True)
+    chosen = [panel.looks[agent] for agent in agents]
+    longest = max(len(agent) for agent in agents)
+    legend: Any = None if page else alt.Legend(orient="bottom", columns=1 if longest > 30 else 2)
+    color = alt.Color(
+        "agent:N", scale=alt.Scale(domain=agents, range=[look.color for look in chosen]), legend=legend
+    )
+    shape = alt.Shape(
+        "agent:N", scale=alt.Scale(domain=agents, range=[look.shape for look in chosen]), legend=legend
+    )
+    dash_legend: Any = None
+    if not page and len(panel.lines) > 1:
+        dash_legend = alt.Legend(
+            orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, direction="vertical"
+        )
+    dash = alt.StrokeDash(
+        "line:N", scale=alt.Scale(domain=list(panel.lines), range=[[1, 0], [6, 4]]), legend=dash_legend
+    )
+    x, y = _encoded(alt.X, "x", panel.x, rows["x"]), _encoded(alt.Y, "y", panel.y, _heights(rows))
+    layers = []
+    band = rows.filter(pl.col("low").is_not_null() & (pl.col("low") != pl.col("high")))
+    if len(band) and len(agents) <= MOST_BANDS:
+        layers.append(
+            alt.Chart(_values(_above(band, y).select("agent", "line", "x", "low", "high")))
+            .mark_area(opacity=0.14, aria=False)
+            .encode(
+                x=x,
+                y=_encoded(alt.Y, "low", panel.y, _heights(rows)),
+                y2="high:Q",
+                color=color,
+                detail="line:N",
+            )
+        )
+    marked = thin(rows, MOST_SYMBOLS).sort(pl.col("agent").replace_strict(on_top), maintain_order=True)
+    tooltip = [
+        alt.Tooltip("agent:N"),
+        alt.Tooltip("line:N", title="line"),
+        alt.Tooltip("x:Q", title=panel.x.title, format=",.4~g"),
+        alt.Tooltip("y:Q", title=panel.y.title, format=",.4~g"),
+    ]
+    layers.append(
+        alt.Chart(_values(rows.select("agent", "line", "x", "y")))
+        .mark_line(strokeWidth=2, strokeJoin="round", aria=False)
+        .encode(x=x, y=y, color=color, strokeDash=dash)
+    )
+    layers.append(
+        alt.Chart(_values(marked.select("agent", "line", "x", "y")))
+        .mark_point(filled=True, size=42, opacity=1, aria=False)
+        .encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip)
+    )
+    chart: alt.LayerChart = alt.layer(*layers).resolve_legend(color="shared", shape="shared")
+    if page:
+        chart = chart.properties(width="container", height=PAGE_HEIGHT)
+    else:
+        title = alt.Title(panel.figure, subtitle=textwrap.wrap(panel.title, 70), anchor="start", offset=12)
+        chart = chart.properties(width=PICTURE_WIDTH, height=PICTURE_HEIGHT, title=title)
+    return chart.properties(description=panel.alt)
+
+
+def configured(chart: alt.LayerChart | alt.ConcatChart) -> alt.LayerChart | alt.ConcatChart:
+    """The chart with fonts and greys of its own, as a picture needs."""
+    chart = chart.copy()
+    chart.config = PICTURE_CONFIG
+    return chart
+
+
+def _heights(rows: pl.DataFrame) -> pl.Series:
+    return pl.concat([rows["y"], rows["low"].drop_nulls(), rows["high"].drop_nulls()])
+
+
+def _above(band: pl.DataFrame, y: Any) -> pl.DataFrame:
+    """The band, cut at the lower end of the axis."""
+    low = y.to_dict()["scale"]["domain"][0]
+    return band.with_columns(pl.col("low", "high").clip(lower_bound=low))
+
+
+def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> Any:
+    """The channel with a scale that holds the values and ticks that can be read."""
+    import altair as alt
+
+    title = axis.title
+    if axis.scale == "linear":
+        high = float(values.max() or 0) or 1.0  # type: ignore[arg-type]
+        scale = alt.Scale(domain=[min(0.0, float(values.min() or 0)), high * 1.05], nice=False)  # type: ignore[arg-type]
+        return channel(f"{column}:Q", scale=scale, axis=alt.Axis(title=title, tickCount=5))
+    if axis.scale == "whole":
+        low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
+        every = max(1, round((high - low) / 10))
+        ticks = alt.Axis(title=title, values=list(range(int(low), int(high) + 1, every)), format="d")
+        return channel(
+            f"{column}:Q", scale=alt.Scale(domain=[low - 0.25, high + 0.25], nice=False), axis=ticks
+        )
+    if axis.scale == "counts":
+        high = float(values.max() or 0) * 1.3 + 1  # type: ignore[arg-type]
+        places, labels = count_ticks(high)
+        scale = alt.Scale(type="symlog", constant=1, domain=[0, max(high, 10.0)], nice=False)
+    else:
+        positive = values.filter(values > 0)
+        low, high = float(positive.min()), float(positive.max())  # type: ignore[arg-type]
+        margin = 1.25 if channel is alt.Y else 1.0
+        if low == high:
+            margin = 2.0
+        low, high = low / margin, high * margin
+        places, labels = log_ticks(low, high)
+        scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    label = f"{json.dumps(labels, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
+    # Vega-Lite has no way to name ticks but an expression
+    ticks = alt.Axis(title=title, values=places, labelExpr=label, labelOverlap="greedy", labelFlush=False)
+    return channel(f"{column}:Q", scale=scale, axis=ticks)
+
+
+def _values(rows: pl.DataFrame) -> alt.InlineData:
+    """The rows inside the chart, as CSV, which is short; with four digits, more than an eye can tell."""
+    import altair as alt
+
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows.columns)
+    for row in rows.iter_rows():
+        writer.writerow(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row)
+    kinds = {name: "string" if kind == pl.String else "number" for name, kind in rows.schema.items()}
+    return alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv", parse=kinds))

@@ -1,0 +1,168 @@
+"""How the report looks: colours, symbols, numbers, ticks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
+"""The palette of Okabe and Ito (2008), for all kinds of colour vision; its yellow is darkened for white."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'Liberation Sans', sans-serif"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MOST_TICKS = 6
+
+CONFIG: dict[str, Any] = {
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": "#9aa1a9",
+        "tickColor": "#9aa1a9",
+        "gridColor": "#eceff2",
+        "labelColor": "#3c434a",
+        "titleColor": "#1d2329",
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    },
+    "legend": {
+        "labelLimit": 0,
+        "labelFontSize": 12,
+        "labelColor": "#1d2329",
+        "title": None,
+        "symbolOpacity": 1,
+    },
+    "title": {"fontSize": 15, "fontWeight": 600, "color": "#1d2329", "subtitleColor": "#5b646d", "limit": 0},
+}
+"""What all charts share, in the words of Vega-Lite."""
+PICTURE_CONFIG: dict[str, Any] = {
+    **CONFIG,
+    "font": "Helvetica, Arial, 'Liberation Sans', sans-serif",
+    "axis": {**CONFIG["axis"], "labelFont": "'DejaVu Sans', Verdana, Arial, sans-serif", "labelFontSize": 11},
+}
+"""The same for pictures; a font that lacks some superscript digits would be replaced by one with serifs."""
+
+
+class Look(NamedTuple):
+    """How the lines of one agent are drawn."""
+
+    color: str
+    shape: str
+
+
+Looks = Mapping[str, Look]
+
+
+def looks(agents: Iterable[str]) -> dict[str, Look]:
+    """A colour and a symbol for each agent, in the order given; 24 agents until a pair comes again."""
+    unique = dict.fromkeys(agents)
+    return {
+        agent: Look(OKABE_ITO[i % len(OKABE_ITO)], SHAPES[i % len(SHAPES)]) for i, agent in enumerate(unique)
+    }
+
+
+def power_of_ten(exponent: int) -> str:
+    """10 to that power, as text.
+
+    Example:
+        >>> power_of_ten(-12), power_of_ten(0), power_of_ten(1)
+        ('10⁻¹²', '1', '10')
+    """
+    return {0: "1", 1: "10"}.get(exponent, "10" + str(exponent).translate(SUPERSCRIPTS))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for readers: few digits, and powers of ten where it is very large or small.
+
+    Example:
+        >>> [number(x) for x in (0, 23, 58890, 0.12345, 1.234e-5, 10**18, float("inf"), None)]
+        ['0', '23', '58,890', '0.123', '1.23·10⁻⁵', '10¹⁸', '∞', '–']
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    if value == int(value) and abs(value) < 1e6:
+        return f"{int(value):,}".replace("-", "−")
+    if 1e-3 <= abs(value) < 1e6:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        text = f"{value:,.{decimals}f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    mantissa = mantissa.rstrip("0").rstrip(".").replace("-", "−")
+    power = power_of_ten(int(exponent))
+    return power if mantissa == "1" else f"{mantissa}·{power}"
+
+
+def accuracy(eps: float) -> str:
+    """An ε as text: powers of two as fractions.
+
+    Example:
+        >>> accuracy(1.0), accuracy(0.03125), accuracy(0.1)
+        ('1', '1/32', '0.1')
+    """
+    halvings = -math.log2(eps)
+    return f"1/{2 ** int(halvings):,}" if halvings >= 1 and halvings == int(halvings) else number(eps)
+
+
+def duration(seconds: float | None) -> str:
+    """A time with its unit.
+
+    Example:
+        >>> duration(1.5e-6), duration(0.25), duration(75.0)
+        ('1.5 µs', '250 ms', '75 s')
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{number(seconds / size)} {unit}"
+    return f"{number(seconds / 1e-9)} ns"
+
+
+def slug(text: str) -> str:
+    """Text as part of a file name: letters and digits, joined by hyphens.
+
+    Example:
+        >>> slug("Killer forced=1000 <b>")
+        'killer-forced-1000-b'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
+
+
+def log_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Places and labels of the ticks of a log axis: powers of ten, or 1-2-5 steps where there are too few.
+
+    Example:
+        >>> log_ticks(1, 2e18)[1]
+        ['1', '10⁴', '10⁸', '10¹²', '10¹⁶']
+        >>> log_ticks(30, 300)[1]
+        ['50', '100', '200']
+    """
+    slack = 1e-9
+    first, last = math.ceil(math.log10(low) - slack), math.floor(math.log10(high) + slack)
+    if last - first < 1:
+        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+        places = [step for step in steps if low * (1 - slack) <= step <= high * (1 + slack)]
+        return places, [number(place) for place in places]
+    step = math.ceil((last - first + 1) / MOST_TICKS)
+    exponents = [k for k in range(first, last + 1) if k % step == 0]
+    if exponents[0] >= -3 and exponents[-1] <= 3:
+        return [10.0**k for k in exponents], [number(10.0**k) for k in exponents]
+    return [10.0**k for k in exponents], [power_of_ten(k) for k in exponents]
+
+
+def count_ticks(high: float) -> tuple[list[float], list[str]]:
+    """The same for an axis of counts that shows zero: 0 and powers of ten.
+
+    Example:
+        >>> count_ticks(2e3)[1]
+        ['0', '1', '10', '100', '1,000']
+    """
+    places, labels = log_ticks(1.0, max(high, 10.0))
+    return [0.0, *places], ["0", *labels]

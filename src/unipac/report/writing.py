@@ -1,0 +1,40 @@
+"""One call from results to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from unipac.report import html, pictures
+from unipac.report.content import Section
+
+
+def build(
+    sections: Sequence[Section],
+    out: Path,
+    format: Literal["html", "png", "svg", "pdf"] = "html",  # noqa: A002
+    command: str = "",
+    *,
+    title: str = "unipac report",
+    details: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write the report and return the files.
+
+    Args:
+        sections: one per experiment.
+        out: a folder, made if it is not there; the page is its ``report.html``, pictures go to ``figures``.
+        format: one page, or a picture of each figure.
+        command: that makes this report again; shown on the page.
+        title: of the page.
+        details: what else the page should say about how it was made, such as versions or a date, by name.
+    """
+    if not sections:
+        raise ValueError("sections must hold at least one experiment, got none")
+    out = Path(out)
+    if format == "html":
+        out.mkdir(parents=True, exist_ok=True)
+        return [html.write(sections, out / "report.html", command, title=title, details=details)]
+    if format in ("png", "svg", "pdf"):
+        return pictures.write(sections, out / "figures", format)
+    raise ValueError(f"format must be html, png, svg or pdf, got {format!r}")

@@ -1,0 +1,56 @@
+"""A page as Chromium shows it, offline."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--v=0",
+    "--virtual-time-budget=30000",
+]
+
+
+def find():
+    """The browser; without one the test is skipped, or fails where UNIPAC_REQUIRE_CHROMIUM=1."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        if os.environ.get("UNIPAC_REQUIRE_CHROMIUM") == "1":
+            pytest.fail("UNIPAC_REQUIRE_CHROMIUM=1, but there is no Chromium")
+        pytest.skip("no Chromium on this machine")
+    return browser
+
+
+def show(page: Path, profile: Path, *options: str, width: int = 1280, height: int = 2000):
+    """The document after all scripts ran, and what was written to the console.
+
+    No name is resolved, so whatever the page wants from elsewhere fails and is on the console.
+    """
+    done = subprocess.run(
+        [
+            find(),
+            *OPTIONS,
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={profile}",
+            f"--window-size={width},{height}",
+            *(options or ["--dump-dom"]),
+            page.absolute().as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout, re.findall(r".*CONSOLE.*", done.stderr)

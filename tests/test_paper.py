@@ -1,0 +1,114 @@
+"""The experiments of the paper run, and each of their predictions can be seen and can fail to be."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from unipac.experiments import EXPERIMENTS, run
+from unipac.experiments.results import load
+
+PAPER = {experiment.name: experiment for experiment in EXPERIMENTS["paper"]}
+SMALL = {
+    "e01-appendix-a": {"seeds": 3},
+    "e02-killer": {},
+    "e06-coverage": {"seeds": 4, "rounds": 50},
+    "e13-lsvi-killer": {},
+    "e15-compute": {"seeds": 1, "rounds": 40},
+}
+
+
+def small_spec(experiment):
+    spec = experiment.spec().with_changes(**SMALL.get(experiment.name, {"seeds": 2, "rounds": 500}))
+    few = [i for i in spec.instances if i.instance != "lsvi_killer" or i.parameters["forced"] <= 10**4]
+    return replace(spec, instances=tuple(few))
+
+
+@pytest.fixture(scope="module", params=PAPER)
+def played(request, tmp_path_factory):
+    """A small run of each experiment."""
+    experiment = PAPER[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    assert run([(small_spec(experiment), folder)]).failures == []
+    return experiment, load(folder)
+
+
+def rank(labels):
+    return pl.col("agent").cast(labels).to_physical().cast(pl.Int64)
+
+
+def dimension():
+    return pl.col("instance").cast(pl.String).str.extract(r"dim=(\d+)").cast(pl.Int64).fill_null(1)
+
+
+def doctored(results):
+    """The same results with other numbers: worlds that are as predicted in one respect or another, or not."""
+
+    def curves(**columns):
+        return results._replace(curves=results.curves.with_columns(**columns))
+
+    def mistakes(count):
+        return results._replace(
+            mistakes=results.mistakes.with_columns(mistakes=count, certificates_above=count)
+        )
+
+    yield results
+    agent = rank(results.curves.schema["agent"])
+    grown = (4 * (pl.col("round") + 1).log()).round().cast(pl.Int64)
+    for count in (
+        pl.lit(5),
+        pl.lit(10**15),
+        grown,
+        (grown / 30).round().cast(pl.Int64),
+        grown * (1 + 3 * agent),
+    ):
+        yield mistakes(count.cast(pl.Int64))
+    yield mistakes(1000 * (20 - agent))
+    for exponent in (0.2, 1.5, 2.0, 4.0):
+        yield mistakes((100 * pl.col("eps") ** -exponent).round().cast(pl.Int64))
+        yield mistakes((100 * dimension() ** exponent).round().cast(pl.Int64))
+        yield curves(regret=dimension() ** exponent * 1.0)
+    for exponent in (0.2, 1.0, 2.0):
+        yield curves(regret=pl.col("round").cast(pl.Float64) ** exponent)
+        yield curves(certified_regret=pl.col("round").cast(pl.Float64) ** exponent)
+    for base in (20.0, 1.0, 0.05):
+        yield curves(regret=pl.lit(base) ** agent * (1 + pl.col("round").cast(pl.Float64)).log())
+    for number in (0, 1, 100):
+        yield curves(levels=pl.lit(number), uncovered=pl.lit(number), violations=pl.lit(number))
+    half = pl.col("agent").cast(pl.String).str.starts_with("half")
+    yield curves(uncovered=half.cast(pl.Int64))
+    yield curves(plans=pl.lit(10**9))
+    for share in (0.001, 0.2, 0.5, 2.0):
+        size = (share * pl.col("bound")).cast(pl.Int64, strict=False)
+        yield results._replace(levels=results.levels.with_columns(size=size))
+    for exponent in (1.0, 2.0, 3.0):
+        seconds = pl.col("round").cast(pl.Float64) ** exponent
+        yield results._replace(times=results.times.with_columns(seconds=seconds))
+
+
+def test_every_prediction_can_be_seen_and_can_fail(played):
+    experiment, results = played
+    verdicts = [[finding.seen for finding in experiment.predict(world)] for world in doctored(results)]
+    findings = experiment.predict(results)
+    assert findings
+    for i, finding in enumerate(findings):
+        answers = {verdict[i] for verdict in verdicts}
+        assert {True, False} <= answers, f"{experiment.name}: {finding.prediction} is always {answers}"
+
+
+def test_predictions_are_sentences_with_numbers(played):
+    experiment, results = played
+    for finding in experiment.predict(results):
+        assert finding.prediction.endswith(".")
+        assert finding.observation.endswith(".")
+        assert any(character.isdigit() for character in finding.observation)
+        assert finding.verdict in str(finding).replace("Seen", "seen").replace("Not", "not")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_full_runs_have_twenty_seeds_where_chance_plays_a_part(name):
+    for experiment in EXPERIMENTS[name]:
+        small, full = experiment.spec(), experiment.spec(full=True)
+        assert small.seeds <= full.seeds
+        timed = experiment.name == "e15-compute"
+        assert full.seeds >= 20 or full.seeds == 1 or timed
