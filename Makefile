@@ -5,21 +5,21 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench figures clean
+.PHONY: help demo test lint validate bench paper clean
 
 help:
-	@echo "make demo      run the agents side by side and draw what happened (about a minute)"
-	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 2 minutes)"
+	@echo "make demo      run the agents side by side and write a report (about a minute)"
+	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 5 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
 	@echo "make bench     speed, as ratios"
-	@echo "make figures   draw the figures of the docs anew"
+	@echo "make paper     the full experiments, their report and docs/experiments.md (about half an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.runtime: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/bin/python -m pip install --quiet --editable ".[data,figures]"
+	$(VENV)/bin/python -m pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
@@ -27,7 +27,8 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
 	@touch $@
 
 demo: $(VENV)/.runtime
-	@$(RUN) examples/demo.py
+	@$(VENV)/bin/unipac run quickstart
+	@$(VENV)/bin/unipac report results/quickstart
 
 test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
@@ -47,9 +48,10 @@ validate: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(RUN) benchmarks/bandits.py
 
-figures: $(VENV)/.runtime
-	$(RUN) examples/demo.py --out docs/figures
-	rm docs/figures/demo.html
+paper: $(VENV)/.runtime
+	$(VENV)/bin/unipac run paper --full
+	$(VENV)/bin/unipac report results/paper
+	$(RUN) docs/write_experiments.py results/paper
 
 clean:
 	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -31,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 err = Console(stderr=True, highlight=False)
 
 
@@ -133,7 +134,7 @@ def run(
     [cyan]unipac run mine.toml --engine dask=tcp://10.0.0.1:8786[/] your own on a cluster.
     """
     from unipac.experiments import run as run_cells
-    from unipac.experiments.store import Store
+    from unipac.experiments.store import CELLS
 
     begin = time.perf_counter()
     parts = _parts(name, full, seeds, rounds, folder)
@@ -148,7 +149,7 @@ def run(
     )
     seen = True
     for spec, place in parts:
-        if any(Store(place).tables()):
+        if any((place / CELLS).glob("*.parquet")):
             seen &= _print_results(spec.title, place)
     out.print(
         f"\nFor figures and findings: [cyan]unipac report {shlex.quote(str(target))}[/]", soft_wrap=True
@@ -254,13 +255,17 @@ def _print_results(title: str, folder: Path) -> bool:
     from unipac.report import findings, section, summary
 
     part = section(folder)
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     rows = summary(part.results)
+    counts = [column for column in rows.columns if column.startswith("N at")]
+    wanted = ["agent", "instance", "guarantee", "runs", "regret", *counts[len(counts) // 2 :][:1]]
+    rows = rows.select(column for column in wanted if column in rows.columns)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for column in rows.columns:
-        table.add_column(column, justify="left" if column in ("agent", "instance", "certified") else "right")
+        words = column in ("agent", "instance", "guarantee")
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows.iter_rows():
-        table.add_row(*(escape(str(value)) for value in row))
-    out.print()
+        table.add_row(*map(escape, row))
+    out.print(f"\n[bold]{escape(title)}[/]")
     out.print(table)
     everything = findings(part)
     for finding in everything:

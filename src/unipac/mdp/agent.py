@@ -196,7 +196,7 @@ class EpisodicAgent:
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more episodes than this have a gap above ε.
 
-        ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
+        ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing is proven.
         """
         p = self._parameters
         if self._rule == SINGLE or not self.certified or p["radius"] not in ("finite", "explicit"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from unipac.experiments.findings import Finding
 from unipac.experiments.results import Results, load
 from unipac.experiments.store import SPEC, Store, StoreError
 from unipac.report.content import Section
-from unipac.report.style import accuracy
+from unipac.report.style import accuracy, number
 
 
 def sections(folder: str | os.PathLike[str]) -> list[Section]:
@@ -37,25 +38,38 @@ def section(folder: str | os.PathLike[str]) -> Section:
         title=spec.get("title") or spec["name"],
         description=spec.get("description") or "",
         results=results,
-        findings=_predicted(spec["name"], results),
+        findings=_predicted(spec, results),
         parameters=_parameters(spec),
         command="\n".join(commands),
     )
 
 
-def _predicted(name: str, results: Results) -> list[Finding]:
-    """What a built-in experiment predicts; nothing for one of the user's own."""
-    known = EXPERIMENTS.get(name, ())
-    return known[0].predict(results) if len(known) == 1 else []
+def _predicted(spec: Mapping[str, Any], results: Results) -> list[Finding]:
+    """What a built-in experiment predicts; nothing for one of the user's own, whatever its name."""
+    known = EXPERIMENTS.get(spec["name"], ())
+    ours = len(known) == 1 and known[0].title == spec.get("title")
+    return known[0].predict(results) if ours else []
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, str]:
-    """What was run, in words, by label."""
+    """What was run, by label; the members of a sweep together."""
     told = {"seeds": f"{spec['seeds']:,}"}
     if spec["eps"]:
-        told["ε"] = f"{accuracy(max(spec['eps']))} to {accuracy(min(spec['eps']))}"
+        told["ε"] = " to ".join(dict.fromkeys(accuracy(end(spec["eps"])) for end in (max, min)))
+    families: dict[str, list[dict[str, Any]]] = {}
     for entry in (*spec["agents"], *spec["instances"]):
-        kind = entry.get("agent") or entry["instance"]
-        arguments = ", ".join(f"{key}={value!r}" for key, value in entry["parameters"].items())
-        told[entry["label"]] = f"{kind}({arguments})"
+        families.setdefault(entry["family"], []).append(entry)
+    for family, members in families.items():
+        kind = members[0].get("agent") or members[0]["instance"]
+        names = dict.fromkeys(name for member in members for name in member["parameters"])
+        values = {
+            name: dict.fromkeys(_short(member["parameters"].get(name)) for member in members)
+            for name in names
+        }
+        arguments = [f"{name}={' | '.join(values[name])}" for name in names]
+        told[family] = f"{kind}({', '.join(arguments)})"
     return told
+
+
+def _short(value: object) -> str:
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)

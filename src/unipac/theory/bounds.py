@@ -7,8 +7,8 @@ log det(Σ_l/λ) ≤ d log(1 + mL²/(dλ)). Nested levels only make widths small
 
 from __future__ import annotations
 
-import itertools
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Literal
