@@ -75,7 +75,7 @@ def compute(cell: Cell, folder: str | None = None) -> Computed:
         seeds = np.random.SeedSequence(cell.seed).spawn(3)
         instance = make_instance(cell, seeds[0])
         agent = make_agent(cell.agent, instance, cell.instance.rounds, seed=_number(seeds[1]))
-        tally = Tally(cell, agent)
+        tally = Tally(cell, agent, sound=assumptions_hold(cell.agent, instance))
         elapsed: list[float] = []
         warm = begin
         for _ in _play(cell, agent, instance, seeds[2], tally):
@@ -122,6 +122,18 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
         if registry.takes(make, name):
             parameters.setdefault(name, getattr(instance, name))
     return make(instance.dim, **parameters)
+
+
+def assumptions_hold(agent: Agent, instance: Any) -> bool:
+    """Whether an instance is linear and no noisier or larger than the agent was told."""
+    if isinstance(instance, LinearMDP):
+        return True
+    theta = instance.theta
+    if theta is None:
+        return False
+    told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
+    length = float(np.linalg.norm(theta))
+    return bool(told["noise"] >= instance.noise and told["norm"] >= length * (1 - 1e-12))
 
 
 def checkpoints(rounds: int) -> list[int]:
@@ -250,10 +262,17 @@ def _number(seed: np.random.SeedSequence) -> int:
 
 
 class Tally:
-    """Counts of a run so far, and the rows of its table."""
+    """Counts of a run so far, and the rows of its table.
 
-    def __init__(self, cell: Cell, agent: Any) -> None:
+    Args:
+        cell: what is played.
+        agent: who plays it.
+        sound: whether the assumptions of the agent hold; if not, nothing it says is certified.
+    """
+
+    def __init__(self, cell: Cell, agent: Any, *, sound: bool) -> None:
         self.cell = cell
+        self.sound = sound
         self.agent = agent
         self.rows: list[dict[str, Any]] = []
         self.eps = np.array(cell.eps)
@@ -268,12 +287,12 @@ class Tally:
         self.certified_regret = 0.0
         self._claimed = 0.0
         self.delta = float(registry.argument(cell.agent.agent, cell.agent.parameters, "delta", math.nan))
-        self.bounds = [_bound(agent, eps) for eps in cell.eps]
+        self.bounds = [_bound(agent, eps) if sound else math.inf for eps in cell.eps]
 
     @property
     def certified(self) -> bool:
-        """Whether the agent's radius is proven."""
-        return bool(getattr(self.agent, "certified", False))
+        """Whether what the agent says is proven here."""
+        return self.sound and bool(getattr(self.agent, "certified", False))
 
     def add_forced(self, count: int, reward: float) -> None:
         """Rounds without a choice, whose gap is 0."""
