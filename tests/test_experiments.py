@@ -547,6 +547,20 @@ def test_kill_9_at_random_moments(tmp_path):
     assert not workers
 
 
+def test_the_example(tmp_path):
+    spec = experiments.read(HERE.parent / "examples" / "mine.toml").with_changes(seeds=1, rounds=200)
+    outcome = run(spec, tmp_path)
+    assert (outcome.cells, outcome.finished) == (8, 8)
+    ends = load(tmp_path).curves.filter(pl.col("round") == 200)
+    certified = dict(ends.group_by("agent").agg(pl.col("certified").all()).iter_rows())
+    assert certified == {
+        "NestedOFUL noise=0.25": False,  # the noise is 0.5
+        "NestedOFUL noise=0.5": True,
+        "NestedOFUL noise=1": True,
+        "ε-greedy": False,
+    }
+
+
 # -- results -----------------------------------------------------------------------------------
 
 
