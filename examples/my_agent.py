@@ -8,8 +8,8 @@ import numpy as np
 class EpsilonGreedy:
     """The best estimate, but a random action with probability epsilon.
 
-    ``dim`` comes from the instance, as would ``noise`` or ``norm``, and ``seed`` from the seed of the cell; the
-    others stand in the TOML file.
+    ``dim`` comes from the instance, as would ``noise`` or ``norm``, and ``seed`` from the seed of the cell;
+    the others stand in the TOML file.
     """
 
     def __init__(self, dim: int, epsilon: float = 0.1, regularization: float = 1.0, seed: int = 0) -> None:

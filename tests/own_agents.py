@@ -45,3 +45,10 @@ class KillsOnce(Uniform):
             self.mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().choose(actions)
+
+
+class Sleeps(Uniform):
+    """Takes its time."""
+
+    def choose(self, actions):
+        time.sleep(600)

@@ -547,6 +547,34 @@ def test_kill_9_at_random_moments(tmp_path):
     assert not workers
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c(tmp_path):
+    """Heard at once, in the middle of a long cell; what is finished stays."""
+    (tmp_path / "own_agents.py").write_text((HERE / "own_agents.py").read_text())
+    (tmp_path / "long.toml").write_text(
+        "rounds = 20\nseeds = 1\n[agents.quick]\nagent = 'NestedOFUL'\n"
+        "[agents.long]\nagent = 'own_agents:Sleeps'\n[instances.s]\ninstance = 'sphere'\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "unipac.cli", "run", "long.toml", "--out", "out", "--workers", "1"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    finished = tmp_path / "out" / "cells" / "quick.s.00000.parquet"
+    while process.poll() is None and not finished.exists():
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; finished cells are kept" in errors
+    assert "Traceback" not in errors
+    assert finished.exists()
+
+
 def test_the_example(tmp_path):
     spec = experiments.read(HERE.parent / "examples" / "mine.toml").with_changes(seeds=1, rounds=200)
     outcome = run(spec, tmp_path)

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from unipac import __version__, theory
 
-FAILED, USAGE, NOT_SEEN = 1, 2, 3
+FAILED, USAGE, NOT_SEEN, INTERRUPTED = 1, 2, 3, 130
 
 app = typer.Typer(
     name="unipac",
@@ -55,9 +55,6 @@ def main() -> None:
     except (SpecError, StoreError, EngineError) as error:
         err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(USAGE)
-    except KeyboardInterrupt:
-        err.print("\nunipac: interrupted; finished cells are kept, the same command goes on from here")
-        sys.exit(130)
 
 
 def _version(wanted: bool) -> None:
@@ -139,8 +136,12 @@ def run(
     begin = time.perf_counter()
     parts = _parts(name, full, seeds, rounds, folder)
     target = _folder(name, folder)
-    with _Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
-        outcome = run_cells(parts, engine=engine, workers=workers, command=_command(), watch=screen.watch)
+    try:
+        with _Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
+            outcome = run_cells(parts, engine=engine, workers=workers, command=_command(), watch=screen.watch)
+    except KeyboardInterrupt:
+        err.print("unipac: interrupted; finished cells are kept, the same command goes on from here")
+        raise typer.Exit(INTERRUPTED) from None
     kept = outcome.finished - outcome.computed
     out.print(
         f"{outcome.finished:,} of {outcome.cells:,} cells finished in {target}"

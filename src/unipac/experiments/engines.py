@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -130,7 +131,7 @@ class Processes:
         pool = self._pools[slot]
         if pool is None:
             spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
-            pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_parent)
+            pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_prepare_worker)
             self._pools[slot] = pool
         return pool
 
@@ -193,8 +194,9 @@ class Dask:
         self._settings.__exit__(None, None, None)
 
 
-def _end_with_parent() -> None:
-    """Let this worker end when its parent does, even by kill -9."""
+def _prepare_worker() -> None:
+    """Let this worker end when its parent does, even by kill -9; Ctrl-C is the parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 

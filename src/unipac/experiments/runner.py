@@ -126,7 +126,7 @@ def _run(
             future = engine.submit(compute, job.cell, job.spec.folder)
             under_way[future] = job
             future.add_done_callback(done.put)
-        future = done.get()
+        future = _next(done)
         job = under_way.pop(future)
         error = future.exception()
         key = (id(job.store), job.cell.name)
@@ -166,6 +166,15 @@ def _run(
             details = "".join(traceback.format_exception(error))
             failures.append(Failure(job.spec.name, job.cell, reason, details))
     return Outcome(progress.cells, progress.finished, computed, failures)
+
+
+def _next(done: queue.SimpleQueue[Future[Any]]) -> Future[Any]:
+    """The next future that is done; it wakes now and then, so that Ctrl-C is heard at once."""
+    while True:
+        try:
+            return done.get(timeout=0.2)
+        except queue.Empty:
+            continue
 
 
 def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:
