@@ -11,6 +11,9 @@ from unipac import _checks as check
 FloatArray = NDArray[np.float64]
 NoiseKind = Literal["gaussian", "rademacher"]
 
+ROUNDING = 1e-12
+"""Relative; by so much a length may be too large."""
+
 _BLOCK_ENTRIES = 2**20
 _BLOCK_ROUNDS = 4096
 
@@ -87,7 +90,8 @@ class BanditInstance(ABC):
         self.noise_kind = noise_kind
         self.theta = None if theta is None else read_only(theta)
         if norm is None:
-            norm = 1.0 if theta is None else max(1.0, float(np.linalg.norm(theta)))
+            length = 0.0 if theta is None else float(np.linalg.norm(theta))
+            norm = length if length > 1.0 + ROUNDING else 1.0  # a unit vector may come out a little too long
         self.norm = norm
         self.actions = None if actions is None else read_only(actions)
         self.block = min(max(_BLOCK_ENTRIES // (n_actions * dim), 1), _BLOCK_ROUNDS)

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from unipac import metrics
 from unipac.bandits import LinearAgent, Trace
 from unipac.envs import BanditInstance, LinearMDP, LinearMDPEnv, LSVIKiller, SwitchingArms
+from unipac.envs.instance import ROUNDING
 from unipac.experiments import registry
 from unipac.experiments.spec import Agent, Cell, importing_from
 from unipac.mdp import EpisodicAgent
@@ -132,8 +133,8 @@ def assumptions_hold(agent: Agent, instance: Any) -> bool:
     if theta is None:
         return False
     told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
-    length = float(np.linalg.norm(theta))
-    return bool(told["noise"] >= instance.noise and told["norm"] >= length * (1 - 1e-12))
+    length = float(np.linalg.norm(theta)) / (1.0 + ROUNDING)
+    return bool(told["noise"] >= instance.noise and told["norm"] >= length)
 
 
 def checkpoints(rounds: int) -> list[int]:

@@ -195,7 +195,8 @@ class _Growth(NamedTuple):
     rise: float
     total: float
     bound: float
-    last: float
+    since: float
+    """Rounds before that half."""
 
     @property
     def bounded(self) -> bool:
@@ -207,7 +208,7 @@ class _Growth(NamedTuple):
 
     @property
     def must_have_stopped(self) -> bool:
-        return self.last > 10 * self.bound
+        return self.since > self.bound
 
 
 def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Finding:
@@ -215,7 +216,7 @@ def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Find
 
     They stop if the count rises by at most one, or a tenth of itself, over the last half of the decades of
     rounds; and then they must not grow faster than every agent without a bound. Not decided for runs of less
-    than two decades, nor while an agent goes on in a run that is not ten times longer than its bound.
+    than two decades, nor while an agent goes on and that half begins before as many rounds as its bound.
 
     Args:
         mistakes: columns agent, family, instance, seed, kind, round, eps, mistakes, bound.
@@ -293,7 +294,7 @@ def _growths(mistakes: pl.DataFrame, eps: float | None) -> Iterator[_Growth]:
                 rise=rise,
                 total=line["mistakes"][-1],
                 bound=line["bound"][-1],
-                last=last,
+                since=middle["x"][-1],
             )
 
 
