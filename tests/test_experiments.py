@@ -117,6 +117,10 @@ def reference(tmp_path_factory):
             "rounds = 5\n[agents.a]\nagent = 'OFUL'\nsweep.delta = 3\n[instances.s]\ninstance = 'sphere'\n",
             ["[agents.a] sweep", "list of values"],
         ),
+        (
+            "rounds = 5\n[agents.a]\nagent = 'own_agents:Uniform'\n[instances.k]\ninstance = 'killer'\n",
+            ["[instances.k]", "forced rounds in one step"],
+        ),
         ("rounds = [\n", ["not valid TOML"]),
     ],
 )
@@ -214,7 +218,7 @@ def test_forced_rounds_in_one_step_are_the_rounds_one_by_one(name):
         unipac.envs.INSTANCES[name](**parameters), rounds=190
     )
     last = frame.row(-1, named=True)
-    assert last["round"] == 190
+    assert (last["round"], last["free"]) == (190, 90)
     assert last["mistakes"] == [int((trace.gap > eps).sum()) for eps in last["eps"]]
     assert last["reward"] == pytest.approx(trace.reward.sum())
 

@@ -39,6 +39,7 @@ SCHEMA: dict[str, Any] = {
     "consistent": pl.Boolean,
     "delta": pl.Float64,
     "round": pl.Int64,
+    "free": pl.Int64,
     "regret": pl.Float64,
     "reward": pl.Float64,
     "certified_regret": pl.Float64,
@@ -278,6 +279,7 @@ class Tally:
         self.rows: list[dict[str, Any]] = []
         self.eps = np.array(cell.eps)
         self.round = 0
+        self.forced = 0
         self.regret: float | None = 0.0
         self.reward = 0.0
         self.mistakes = np.zeros(len(self.eps), dtype=np.int64)
@@ -298,6 +300,7 @@ class Tally:
     def add_forced(self, count: int, reward: float) -> None:
         """Rounds without a choice, whose gap is 0."""
         self.round += count
+        self.forced += count
         self.reward += count * reward
 
     def add_rounds(self, trace: Trace) -> None:
@@ -352,6 +355,7 @@ class Tally:
                 "consistent": bool(getattr(self.agent, "consistent", True)),
                 "delta": self.delta,
                 "round": self.round,
+                "free": self.round - self.forced,
                 "regret": self.regret,
                 "reward": self.reward,
                 "certified_regret": self.certified_regret if self.certified and known else None,

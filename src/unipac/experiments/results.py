@@ -19,8 +19,8 @@ class Results(NamedTuple):
     """Four tables of one experiment; all have the columns agent, family, instance, seed and kind."""
 
     curves: pl.DataFrame
-    """One row per checkpoint of a cell: certified, consistent, delta, round, regret, reward,
-    certified_regret, violations, uncovered, levels, plans."""
+    """One row per checkpoint of a cell: certified, consistent, delta, round, free (of these rounds, those
+    with a choice), regret, reward, certified_regret, violations, uncovered, levels, plans."""
     mistakes: pl.DataFrame
     """One row per checkpoint and ε: certified, delta, round, eps, mistakes (N_ε so far), certificates_above
     (rounds whose certificate exceeded ε), bound (proven, on N_ε of all rounds)."""
@@ -57,6 +57,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
             "consistent",
             "delta",
             "round",
+            "free",
             "regret",
             "reward",
             "certified_regret",

@@ -42,6 +42,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unipac.bandits import LinearAgent
 from unipac.experiments import registry
 from unipac.experiments.registry import Kind, SpecError
 
@@ -249,6 +250,8 @@ def _parse(data: Mapping[str, Any], name: str, folder: str | None) -> Spec:
                 f"[agents.{_quoted(agent.label)}]: {agent.agent} is for {_PLURAL[agent.kind]}, and there is"
                 " none in [instances] that it may play"
             )
+        for instance in own:
+            _check_pair(agent, instance)
         _try(agent, own[0], coverage)
     for instance in instances:
         if not any(meets(agent, instance) for agent in agents):
@@ -309,6 +312,17 @@ def _instance(
         rounds,
         None if players is None else tuple(players),
     )
+
+
+def _check_pair(agent: Agent, instance: Instance) -> None:
+    """Refuse a user's own agent on an instance whose forced rounds are taken in one step."""
+    make = registry.find("agent", agent.agent, registry.AGENTS)
+    killers = ("appendix_a", "killer", "killer_phases")
+    if instance.instance in killers and not (isinstance(make, type) and issubclass(make, LinearAgent)):
+        raise SpecError(
+            f"[instances.{_quoted(instance.label)}]: {instance.instance} takes its forced rounds in one step,"
+            f" update(..., times=), which {agent.agent} does not know; use agents = [...] to leave it out"
+        )
 
 
 def _try(agent: Agent, instance: Instance, coverage: bool) -> None:

@@ -35,6 +35,11 @@ def grouped(frame: pl.DataFrame, keys: Sequence[str], *values: pl.Expr) -> pl.Da
     return table.sort(*order, *(key for key in keys if key not in labels))
 
 
+def free_rounds(curves: pl.DataFrame) -> pl.Expr:
+    """Rounds with a choice so far; all of them, if the column `free` is not there."""
+    return pl.col("free") if "free" in curves.columns else pl.col("round")
+
+
 def ends(frame: pl.DataFrame) -> pl.DataFrame:
     """The last checkpoint of each run (of `curves` or `times`)."""
     return frame.sort("round", maintain_order=True).unique(CELL, keep="last", maintain_order=True)

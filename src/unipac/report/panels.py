@@ -11,6 +11,7 @@ from unipac.report.frames import (
     Panels,
     along_rounds,
     final_counts,
+    free_rounds,
     names,
     require,
     rounds_name,
@@ -183,17 +184,17 @@ def certificates(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
 
     def aggregated(part: pl.DataFrame) -> pl.DataFrame:
         per_round = [
-            _median_with_band(part.with_columns(y=pl.col(column) / pl.col("round")), line=line)
+            _median_with_band(part.with_columns(y=pl.col(column) / free_rounds(part)), line=line)
             for line, column in lines.items()
         ]
-        return pl.concat(per_round).filter(pl.col("y") * pl.col("x") > SMALLEST_REGRET)
+        return pl.concat(per_round).filter(pl.col("y") > SMALLEST_REGRET)
 
     return _over_rounds(
         "Certificates and gaps",
         known,
         chosen,
         aggregated,
-        y=Axis("average over the rounds so far", "log"),
+        y=Axis("average over the choices so far", "log"),
         caption=_sentences(
             BAND,
             "Solid: the true average gap. Dashed: the average certificate, what the agent can vouch for.",

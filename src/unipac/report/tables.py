@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from unipac.experiments.results import Results
-from unipac.report.frames import ends, final_counts, names, rounds_name, spread
+from unipac.report.frames import ends, final_counts, free_rounds, names, rounds_name, spread
 from unipac.report.style import accuracy, duration, number
 
 PAIR = ["agent", "instance"]
@@ -19,8 +19,8 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     """Means over the seeds at the end of the runs.
 
     Columns: agent, instance, runs, rounds, certified, regret, regret_error (standard error), for each ε
-    mistakes_ε and bound_ε, certificate (average per round), violated (runs with a certificate below its gap),
-    uncovered (runs in which the truth left a set), refuted (runs whose rewards refute the assumptions),
+    mistakes_ε and bound_ε, certificate (average per choice), violated (runs with a certificate below its
+    gap), uncovered (runs in which the truth left a set), refuted (runs whose rewards refute the assumptions),
     seconds (per round), plans.
     """
     end = ends(results.curves)
@@ -30,7 +30,7 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
         certified=pl.col("certified").all(),
         regret=pl.col("regret").mean(),
         regret_error=pl.col("regret").std() / pl.col("regret").count().sqrt(),
-        certificate=(pl.col("certified_regret") / pl.col("round")).mean(),
+        certificate=(pl.col("certified_regret") / free_rounds(end)).mean(),
         violated=(pl.col("violations") > 0).sum().cast(pl.Int64)
         * pl.when(pl.col("violations").count() > 0).then(1),
         uncovered=(pl.col("uncovered") > 0).sum().cast(pl.Int64)

@@ -7,12 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from unipac.experiments.chance import least_likely
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.counting import FALSE_ALARM
-from unipac.experiments.paper.measures import ends, largest, only
+from unipac.experiments.paper.measures import ends, labels, largest, only
 from unipac.experiments.results import Results
-from unipac.metrics import binomial_upper_tail
 
 _HALF = "half the radius"
 
@@ -30,7 +29,7 @@ def _e06(full: bool) -> Mapping[str, Any]:
                 "agent": "UPACOFUL",
                 "sweep": {"radius": ["theorem", "determinant", "mixture"], **delta},
             },
-            "NestedOFUL": {"agent": "NestedOFUL", "sweep": delta},
+            "NestedOFUL": {"agent": "NestedOFUL", "sweep": {"radius": ["determinant", "mixture"], **delta}},
             _HALF: {"agent": "NestedOFUL", "bonus_scale": 0.5, "sweep": {"delta": [0.1]}},
         },
         "instances": {
@@ -42,32 +41,22 @@ def _e06(full: bool) -> Mapping[str, Any]:
 
 def _e06_predictions(results: Results) -> list[Finding]:
     last = ends(results.curves).with_columns((pl.col("uncovered") > 0).alias("failed"))
-    groups = last.group_by("agent", "instance", "delta", maintain_order=True).agg(
-        pl.col("failed").sum(), pl.len().alias("runs")
-    )
     half = pl.col("agent").cast(pl.String).str.starts_with(_HALF)
-    unlikely, worst = [], ("", 0.0)
-    for agent, instance, delta, failed, runs in groups.filter(~half).iter_rows():
-        if binomial_upper_tail(failed, runs, delta) <= FALSE_ALARM:
-            unlikely.append(f"{agent} on {instance}: {failed} of {runs}")
-        if failed / runs / delta >= worst[1]:
-            worst = f"{agent}, {instance} noise: {failed} of {runs}", failed / runs / delta
-    control = groups.filter(half)
-    rates = (control["failed"] / control["runs"]).to_list()
+    whole, control = last.filter(~half), last.filter(half)
+    chance = least_likely(whole)
+    shares = control.group_by("instance", maintain_order=True).agg(pl.col("failed").mean())
     return [
         Finding(
             "The truth leaves a confidence set in at most a share δ of the runs, for every radius, δ and"
             " noise.",
-            not unlikely,
-            ("; ".join(unlikely) if unlikely else f"closest to δ came {worst[0]}") + ".",
+            chance.kept,
+            f"it did in {chance.failures:,} of {chance.runs:,} runs{chance.comment}.",
         ),
         Finding(
             "Half the radius breaks the promise (negative control).",
-            all(
-                binomial_upper_tail(failed, runs, delta) < FALSE_ALARM
-                for _, _, delta, failed, runs in control.iter_rows()
-            ),
-            f"the truth left in {', '.join(f'{rate:.0%}' for rate in rates)} of the runs at δ = 0.1.",
+            all(not least_likely(only(control, instance=name)).kept for name in labels(control, "instance")),
+            f"the truth left in {', '.join(f'{share:.0%}' for share in shares['failed'])} of the runs at δ ="
+            " 0.1.",
         ),
     ]
 
@@ -102,50 +91,52 @@ def _e07(full: bool) -> Mapping[str, Any]:
 
 def _e07_predictions(results: Results) -> list[Finding]:
     last = ends(results.curves)
-    failed = last.filter(pl.col("violations") > 0)
-    delta = largest(last, "delta")
-    above = results.mistakes.filter(
-        pl.col("bound").is_finite() & (pl.col("certificates_above") > pl.col("bound"))
+    chance = least_likely(
+        last.with_columns(
+            (pl.col("violations") > 0).alias("failed"),
+            pl.col("delta") * pl.when(pl.col("kind") == "mdp").then(2.0).otherwise(1.0),
+        )
     )
-    found = [
+    counts = ends(results.mistakes).filter(
+        (pl.col("bound") < pl.col("round")) & pl.col("certificates_above").is_not_null()
+    )
+    ratio = (pl.col("certificates_above") / pl.col("bound")).max()
+    closest = counts.select(ratio).item() or 0.0
+    fell = _average_certificates(results)
+    return [
         Finding(
-            "With probability 1 - δ no certificate is below the gap of its round (for MDPs, no bound on the"
-            " regret below the regret, with probability 1 - 2δ).",
-            binomial_upper_tail(len(failed), len(last), delta) > FALSE_ALARM,
-            f"{len(failed)} of {len(last)} runs had one that was (δ = {delta:g}).",
+            "With probability 1 - δ no certificate is below the gap of its round; for MDPs, with probability"
+            " 1 - 2δ, no bound on the regret is below the regret.",
+            chance.kept,
+            f"{chance.failures} of {chance.runs} runs had one that was{chance.comment}.",
         ),
         Finding(
             "The number of rounds with a certificate above ε is below the bound on N_ε, surely, for every ε.",
-            above.is_empty(),
-            f"{len(above)} of {results.mistakes['certificates_above'].count():,} counts were above.",
+            closest <= 1,
+            f"the largest of {len(counts)} counts with a bound below the number of rounds came to"
+            f" {closest:.3f} of it.",
+        ),
+        Finding(
+            "Certificates fall: their average over the rounds so far is lower at the end than after a tenth"
+            " of them.",
+            bool((fell["after"] < fell["before"]).all()),
+            "; ".join(f"{agent} {before:.3g} to {after:.3g}" for agent, before, after in fell.iter_rows())
+            + ".",
         ),
     ]
-    tightness = (
-        last.with_columns((pl.col("certified_regret") / pl.col("regret")).alias("ratio"))
-        .group_by("agent", maintain_order=True)
-        .agg(pl.col("ratio").median())
-    )
-    words = [f"{agent} {ratio:,.0f}" for agent, ratio in tightness.iter_rows() if ratio is not None]
-    falling = _certificate_falls(results)
-    found.append(
-        Finding(
-            "Certificates converge: their average over the rounds so far keeps falling.",
-            falling,
-            f"the certified regret is a multiple of the true one: {', '.join(words)}.",
-        )
-    )
-    return found
 
 
-def _certificate_falls(results: Results) -> bool:
-    """Whether every agent's average certificate is lower at the end than after a tenth of the rounds."""
-    frame = only(results.curves, instance="contexts").filter(pl.col("certified_regret").is_not_null())
+def _average_certificates(results: Results) -> pl.DataFrame:
+    """By agent: the average certificate after a tenth of the rounds and at the end."""
+    frame = results.curves.filter(pl.col("certified_regret").is_not_null())
     frame = frame.with_columns((pl.col("certified_regret") / pl.col("round")).alias("average"))
     tenth = frame.filter(pl.col("round") <= largest(frame, "round") / 10)
-    before = ends(tenth).group_by("agent").agg(pl.col("average").mean().alias("before"))
-    after = ends(frame).group_by("agent").agg(pl.col("average").mean().alias("after"))
-    both = before.join(after, on="agent")
-    return bool((both["after"] < both["before"]).all())
+    by_agent = {"before": tenth, "after": frame}
+    before, after = (
+        ends(part).group_by("agent", maintain_order=True).agg(pl.col("average").mean().alias(name))
+        for name, part in by_agent.items()
+    )
+    return before.join(after, on="agent", maintain_order="left")
 
 
 E07 = Experiment(

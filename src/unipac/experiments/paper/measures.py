@@ -34,6 +34,11 @@ def largest(frame: pl.DataFrame, column: str) -> float:
     return float(frame.select(pl.col(column).max()).item())
 
 
+def smallest(frame: pl.DataFrame, column: str) -> float:
+    """The smallest value of a column."""
+    return float(frame.select(pl.col(column).min()).item())
+
+
 def mean(frame: pl.DataFrame, column: str) -> float:
     """The mean of a column."""
     return float(frame.select(pl.col(column).mean()).item())
@@ -52,11 +57,12 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     return slope(*zip(*pairs, strict=True)) if len(pairs) > 1 else math.nan
 
 
-def mistakes_by_length(results: Results, agent: str, eps: float, family: str) -> dict[int, float]:
-    """Mean N_ε at the end, by the number of rounds, for the instances of a family."""
+def mistakes_by_forced(results: Results, agent: str, eps: float, family: str) -> dict[int, float]:
+    """Mean N_ε at the end, by the number K of forced rounds, for the instances of a family."""
     frame = ends(only(results.mistakes, agent=agent, family=family).filter(pl.col("eps") == eps))
-    means = frame.group_by("round").agg(pl.col("mistakes").mean()).sort("round")
-    return dict(means.select("round", "mistakes").iter_rows())
+    forced = pl.col("instance").cast(pl.String).str.extract(r"forced=(.*)$").cast(pl.Float64)
+    means = frame.group_by(forced.alias("forced")).agg(pl.col("mistakes").mean()).sort("forced")
+    return {int(k): n for k, n in means.select("forced", "mistakes").iter_rows()}
 
 
 def growth(counts: dict[int, float], since: float) -> float:

@@ -57,7 +57,8 @@ def _e08_predictions(results: Results) -> list[Finding]:
         slopes.append(exponent(*zip(*late, strict=True)))
     found = [
         Finding(
-            "Regret grows no faster than √K: the exponent over the last two decades is at most 1/2.",
+            "Regret grows no faster than √K, log factors aside: on contexts like these, with few actions, the"
+            " exponent over the last two decades is well below 1/2.",
             all(value <= 0.5 for value in slopes),
             f"exponents {numbers(slopes)} for growing d.",
         )
@@ -72,7 +73,7 @@ def _e08_predictions(results: Results) -> list[Finding]:
         Finding(
             "With two arms and a fixed gap OFUL returns to the bad arm about 4 log K times, for ever;"
             " NestedOFUL stops.",
-            gained[_OFUL] > 2 * gained[_OURS],
+            within(gained[_OFUL], 9.0, 37.0) and gained[_OURS] < gained[_OFUL] / 4,
             f"pulls of the bad arm in the last two decades of rounds: OFUL {gained[_OFUL]:.1f}, NestedOFUL "
             f"{gained[_OURS]:.1f}.",
         )
@@ -113,13 +114,13 @@ def _e09_predictions(results: Results) -> list[Finding]:
     in_regret, in_mistakes = exponent(dims, regrets), exponent(dims, counts)
     return [
         Finding(
-            "Regret grows like d.",
-            within(in_regret, 0.6, 1.4),
+            "Regret grows no faster than d, log factors aside.",
+            in_regret <= 1.1,
             f"exponent {in_regret:.2f} for d = 2, ..., 32.",
         ),
         Finding(
-            "N_ε grows like d² (at ε = 1/8).",
-            within(in_mistakes, 1.0, 2.3),
+            "N_ε grows no faster than d², log factors aside (at ε = 1/8).",
+            in_mistakes <= 2.1,
             f"exponent {in_mistakes:.2f} for d = 2, ..., 32.",
         ),
     ]
@@ -170,17 +171,18 @@ def _e10_predictions(results: Results) -> list[Finding]:
     plain = ratios("plain (mixture)", "nested (mixture)")
     return [
         Finding(
-            "The constants of the paper cost 10 to 40 times the regret of OFUL.",
+            "Expected from pilot runs: the constants of the paper cost 10 to 40 times the regret of OFUL.",
             all(within(ratio, 10, 40) for ratio in printed),
-            f"{numbers(printed)} times, with noise 1 and 0.1.",
+            f"{numbers(printed)} times, with noise 1 and 0.1; the printed radius cannot make use of small"
+            " noise.",
         ),
         Finding(
-            "NestedOFUL has the regret of OFUL with the same radius, within 15 %.",
+            "Expected from pilot runs: NestedOFUL has the regret of OFUL with the same radius, within 15 %.",
             all(within(ratio, 0.85, 1.15) for ratio in ours),
             f"{numbers(ours)} times, with noise 1 and 0.1.",
         ),
         Finding(
-            "Nesting helps: with the same radius, plain levels have more regret than nested ones.",
+            "Expected from pilot runs: with the same radius, plain levels have more regret than nested ones.",
             all(ratio > 1 for ratio in plain),
             f"{numbers(plain)} times.",
         ),
