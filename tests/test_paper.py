@@ -12,7 +12,8 @@ PAPER = {experiment.name: experiment for experiment in EXPERIMENTS["paper"]}
 SMALL = {
     "e01-appendix-a": {"seeds": 3},
     "e02-killer": {},
-    "e06-coverage": {"seeds": 4, "rounds": 50},
+    "e06-coverage": {"seeds": 6, "rounds": 50},
+    "e07-certificates": {"seeds": 6, "rounds": 300},
     "e13-lsvi-killer": {},
     "e15-compute": {"seeds": 1, "rounds": 40},
 }
@@ -64,6 +65,7 @@ def doctored(results):
     ):
         yield mistakes(count.cast(pl.Int64))
     yield mistakes(1000 * (20 - agent))
+    yield mistakes(grown * agent)
     for exponent in (0.2, 1.5, 2.0, 4.0):
         yield mistakes((100 * pl.col("eps") ** -exponent).round().cast(pl.Int64))
         yield mistakes((100 * dimension() ** exponent).round().cast(pl.Int64))

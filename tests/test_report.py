@@ -19,7 +19,7 @@ from unipac.report import sections as sections_in
 from unipac.report.frames import split
 from unipac.report.lines import draw
 
-ROUNDS = (1, 10, 30, 100, 300, 1000, 3000, 9000, 10_000)
+ROUNDS = (1, 10, 30, 100, 300, 1000, 3000, 8000, 10_000)
 EPS = (1.0, 0.5, 0.25, 0.125)
 AGENTS = ("nested", "free", "heuristic")
 """With a bound on N_ε; certified without one; not certified."""
