@@ -81,6 +81,13 @@ def reference(tmp_path_factory):
             ["[agents.a]", "no_such", "cannot be imported"],
         ),
         ("rounds = 5\n[agents.a]\nagent = 'unipac:Thing'\n", ["[agents.a]", "unipac has no Thing"]),
+        ("rounds = 5\n[agents.a]\nagent = 'antigravity_:x'\n", ["[agents.a]", "ModuleNotFoundError"]),
+        (f"rounds = 5\n[agents.{'a' * 101}]\nagent = 'OFUL'\n", ["at most 100 characters"]),
+        (f"rounds = {'9' * 5000}\n", ["not valid TOML"]),
+        (
+            "rounds = 5\n[agents.a]\nagent = 'builtins:exit'\n[instances.s]\ninstance = 'sphere'\n",
+            ["[agents.a]", "SystemExit"],
+        ),
         ("rounds = 5\n[agents.a]\nagent = 'OFUL'\ndleta = 0.1\n", ["[agents.a] dleta", "did you mean delta"]),
         ("rounds = 5\n[agents.a]\nagent = 'OFUL'\ndim = 3\n", ["[agents.a] dim", "from the instance"]),
         ("rounds = 5\n[agents.a]\nagent = 'OFUL'\ndelta = nan\n", ["[agents.a] delta", "finite"]),
@@ -111,7 +118,7 @@ def reference(tmp_path_factory):
         ),
         (
             "rounds = 5\neps = [0.5, -1]\n[agents.a]\nagent = 'OFUL'\n[instances.s]\ninstance = 'sphere'\n",
-            ["eps: must be a list of distinct numbers above 0"],
+            ["eps: must be a list of distinct numbers from 1e-50"],
         ),
         (
             "rounds = 5\n[agents.a]\nagent = 'OFUL'\nsweep.delta = 3\n[instances.s]\ninstance = 'sphere'\n",
@@ -382,9 +389,7 @@ def test_disk_full(tmp_path, monkeypatch):
         write(target, content, suffix)
 
     monkeypatch.setattr(store, "write_atomically", full)
-    with pytest.raises(
-        experiments.StoreError, match=r"No space left.*free some space.*finished cells are kept"
-    ):
+    with pytest.raises(experiments.StoreError, match=r"No space left.*free some space.*finished is kept"):
         run(small(), tmp_path)
     kept = {path.name for path in (tmp_path / "cells").glob("*.parquet")}
     assert len(kept) == 2
@@ -485,7 +490,7 @@ def test_an_unknown_engine():
 
 SLOW = """
 rounds = 2000
-seeds = 6
+seeds = 12
 [agents.nested]
 agent = "NestedOFUL"
 [agents.slow]
@@ -535,10 +540,10 @@ def test_kill_9_at_random_moments(tmp_path):
         if code == 0:
             break
         kills += 1
-        if kills >= 4 and len(finished) == 12:
+        if len(finished) == 24:
             assert start_run(tmp_path, out).wait(timeout=120) == 0
             break
-    assert kills >= 4
+    assert kills >= 3
     assert contents(out) == contents(calm)
     deadline = time.monotonic() + 10
     while workers and time.monotonic() < deadline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import io
 import shlex
 import sys
 import time
@@ -47,12 +48,17 @@ class Format(enum.StrEnum):
 
 def main() -> None:
     """Run a command; errors are told in a sentence."""
-    from unipac.experiments import SpecError, StoreError
-    from unipac.experiments.engines import EngineError
-
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
     try:
         app()
-    except (SpecError, StoreError, EngineError) as error:
+    except Exception as error:
+        from unipac.experiments import SpecError, StoreError  # here, since --help needs none of it
+        from unipac.experiments.engines import EngineError
+
+        if not isinstance(error, (SpecError, StoreError, EngineError)):
+            raise
         err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(USAGE)
 
@@ -152,11 +158,11 @@ def run(
     for spec, place in parts:
         if any((place / CELLS).glob("*.parquet")):
             seen &= _print_results(spec.title, place)
-    out.print(
-        f"\nFor figures and findings: [cyan]unipac report {shlex.quote(str(target))}[/]", soft_wrap=True
-    )
+    if outcome.finished:
+        hint = f"unipac report {shlex.quote(str(target))}"
+        out.print(f"\nFor figures and findings: [cyan]{hint}[/]", soft_wrap=True)
+    _tell_failures(outcome.failures, target)
     if outcome.failures:
-        _print_failures(outcome.failures, target)
         raise typer.Exit(FAILED)
     if strict and not seen:
         raise typer.Exit(NOT_SEEN)
@@ -279,15 +285,25 @@ def _print_results(title: str, folder: Path) -> bool:
     return all(finding.seen is not False for finding in everything)
 
 
-def _print_failures(failures: Sequence[Any], folder: Path) -> None:
-    err.print(f"\n[bold red]{len(failures):,} cells failed:[/]")
+def _tell_failures(failures: Sequence[Any], folder: Path) -> None:
+    """Print failures and write them to a file; without any, the file of a former run goes."""
+    from unipac._storage import write_atomically
+    from unipac.experiments.store import cannot
+
+    file = folder / "failures.txt"
+    try:
+        if not failures:
+            file.unlink(missing_ok=True)
+            return
+        write_atomically(file, "\n".join(_failure_text(failure) for failure in failures).encode())
+    except OSError as error:
+        raise cannot("write", file, error) from None
+    err.print(f"\n[bold red]{len(failures):,} {'cell' if len(failures) == 1 else 'cells'} failed:[/]")
     for failure in failures[:10]:
         err.print(f"  {failure.cell}: {failure.reason}", markup=False, soft_wrap=True)
     if len(failures) > 10:
         err.print(f"  and {len(failures) - 10:,} more")
-    file = folder / "failures.txt"
-    file.write_text("\n".join(_failure_text(failure) for failure in failures), encoding="utf-8")
-    err.print(f"Their specs and tracebacks are in {file}; the same command tries them again.", soft_wrap=True)
+    err.print(f"Specs and tracebacks are in {file}; the same command tries again.", soft_wrap=True)
 
 
 def _failure_text(failure: Any) -> str:

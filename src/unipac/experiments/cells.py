@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -67,6 +68,22 @@ class Computed(NamedTuple):
     checkpoints: list[int]
     elapsed: list[float]
     """Seconds from the first checkpoint to each."""
+
+
+class Broken(NamedTuple):
+    """What a worker hands back instead, in words: an exception itself may not survive the way."""
+
+    reason: str
+    details: str
+    """The traceback."""
+
+
+def try_to_compute(cell: Cell, folder: str | None = None) -> Computed | Broken:
+    """Play a cell; whatever the agent or the instance raises is told, also ``SystemExit``."""
+    try:
+        return compute(cell, folder)
+    except (Exception, SystemExit) as error:
+        return Broken(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def compute(cell: Cell, folder: str | None = None) -> Computed:
@@ -204,6 +221,8 @@ def _rounds_of_any(
             offered = actions if actions.ndim == 2 else actions[k]
             decision = agent.choose(offered)
             index[k] = getattr(decision, "index", decision)
+            if not 0 <= index[k] < len(offered):
+                raise ValueError(f"choose must return a row from 0 to {len(offered) - 1}, got {decision!r}")
             certificate[k] = getattr(decision, "certificate", math.nan)
             agent.update(decision, rewards[k, index[k]])
         mean = means if means.ndim == 2 else np.broadcast_to(means, rewards.shape)
@@ -285,7 +304,7 @@ class Tally:
         self.mistakes = np.zeros(len(self.eps), dtype=np.int64)
         self.certificates_above = np.zeros(len(self.eps), dtype=np.int64)
         self.violations = 0
-        self.uncovered = 0
+        self.uncovered: int | None = None
         self.plans = 0
         self.certified_regret = 0.0
         self._claimed = 0.0
@@ -312,7 +331,7 @@ class Tally:
         if self.certified:
             self.certificates_above += metrics.mistakes(trace.certificate, self.eps)
         if trace.covered is not None:
-            self.uncovered += int(len(trace) - trace.covered.sum())
+            self.uncovered = (self.uncovered or 0) + int(len(trace) - trace.covered.sum())
 
     def add_episodes(self, trace: Any, horizon: int) -> None:
         """Episodes of an MDP."""
@@ -360,7 +379,7 @@ class Tally:
                 "reward": self.reward,
                 "certified_regret": self.certified_regret if self.certified and known else None,
                 "violations": self.violations if self.certified and known else None,
-                "uncovered": self.uncovered if cell.coverage else None,
+                "uncovered": self.uncovered,
                 "levels": max((level.level for level in self._levels() if level.size > 0), default=0),
                 "plans": self.plans if mdp and known else None,
                 "eps": self.eps.tolist(),

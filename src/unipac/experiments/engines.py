@@ -43,6 +43,15 @@ class Engine(Protocol):
         """End the workers."""
 
 
+def check(name: str, workers: int | None = None) -> None:
+    """Refuse an engine that there is not."""
+    kind, equals, _ = name.partition("=")
+    if kind not in ("serial", "processes", "dask") or (equals and kind != "dask"):
+        raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
+    if workers is not None and workers < 1:
+        raise EngineError(f"workers must be at least 1, got {workers}")
+
+
 def start(name: str, workers: int | None = None) -> Engine:
     """An engine by name.
 
@@ -50,17 +59,12 @@ def start(name: str, workers: int | None = None) -> Engine:
         name: "serial", "processes", "dask", or "dask=tcp://host:port".
         workers: how many; as many as there are cores by default.
     """
+    check(name, workers)
     kind, _, address = name.partition("=")
     count = _cores() if workers is None else workers
-    if count < 1:
-        raise EngineError(f"workers must be at least 1, got {workers}")
-    if kind == "serial" and not address:
+    if kind == "serial":
         return Serial()
-    if kind == "processes" and not address:
-        return Processes(count)
-    if kind == "dask":
-        return Dask(count, address)
-    raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
+    return Processes(count) if kind == "processes" else Dask(count, address)
 
 
 def _cores() -> int:
@@ -79,10 +83,7 @@ class Serial:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Compute, then return."""
         future: Future[Any] = Future()
-        try:
-            future.set_result(function(*arguments))
-        except Exception as error:
-            future.set_exception(error)
+        future.set_result(function(*arguments))
         return future
 
     def died(self, error: BaseException) -> bool:

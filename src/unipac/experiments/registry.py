@@ -53,10 +53,10 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
-    except ImportError as error:
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything
         raise SpecError(
-            f"{what} = {name!r} cannot be imported ({error}); the module must lie beside the file or be"
-            " installed"
+            f"{what} = {name!r} cannot be imported ({type(error).__name__}: {error}); the module must lie "
+            "beside the file or be installed"
         ) from None
     for part in path.split("."):
         if not hasattr(found, part):
@@ -85,7 +85,10 @@ def instance_kind(instance: object) -> Kind:
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:
     """The names of the arguments of a class or function; None if it takes any."""
-    parameters = inspect.signature(make).parameters.values()
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):  # some built-in classes have no signature
+        return None
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         return None
     return [parameter.name for parameter in parameters]
@@ -101,8 +104,11 @@ def argument(agent: str, parameters: Mapping[str, Any], name: str, otherwise: An
     """The value of an argument of an agent, given or by default."""
     if name in parameters:
         return parameters[name]
-    known = inspect.signature(find("agent", agent, AGENTS)).parameters.get(name)
-    return otherwise if known is None or known.default is inspect.Parameter.empty else known.default
+    make = find("agent", agent, AGENTS)
+    if name not in (accepted(make) or []):
+        return otherwise
+    default = inspect.signature(make).parameters[name].default
+    return otherwise if default is inspect.Parameter.empty else default
 
 
 def first_line(thing: object) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unipac.experiments import engines
-from unipac.experiments.cells import Computed, compute
+from unipac.experiments.cells import Broken, Computed, try_to_compute
 from unipac.experiments.spec import Cell, Spec
 from unipac.experiments.store import Store
 
@@ -86,13 +86,14 @@ def run(
         How many cells are finished, and which ones failed. A cell that fails does not keep the others from
         running; those of a former run are not computed again.
     """
+    engines.check(engine, workers)
     with ExitStack() as stack:
         jobs: deque[_Job] = deque()
         total = finished = 0
         for spec, folder in parts:
             store = Store(folder)
-            store.open(spec)
             stack.enter_context(store.alone())
+            store.open(spec)
             cells = list(spec.cells())
             kept = spec.with_changes(seeds=max(spec.seeds, store.spec()["seeds"]))
             done = store.finished(kept.cells())
@@ -123,19 +124,21 @@ def _run(
     while jobs or under_way:
         while jobs and len(under_way) < engine.slots:
             job = jobs.popleft()
-            future = engine.submit(compute, job.cell, job.spec.folder)
+            future = engine.submit(try_to_compute, job.cell, job.spec.folder)
             under_way[future] = job
             future.add_done_callback(done.put)
         future = _next(done)
         job = under_way.pop(future)
         error = future.exception()
         key = (id(job.store), job.cell.name)
-        if error is None:
+        if error is None and isinstance(future.result(), Broken):
+            failures.append(Failure(job.spec.name, job.cell, *future.result()))
+        elif error is None:
             result: Computed = future.result()
             # The next cell begins before this one is written, so that no worker waits for the disk.
             if jobs and len(under_way) < engine.slots:
                 following = jobs.popleft()
-                begun = engine.submit(compute, following.cell, following.spec.folder)
+                begun = engine.submit(try_to_compute, following.cell, following.spec.folder)
                 under_way[begun] = following
                 begun.add_done_callback(done.put)
             job.store.commit(job.cell, result.parquet)

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import sys
 import tomllib
@@ -50,7 +49,8 @@ EPS = tuple(2.0**-k for k in range(-3, 11))
 """ε = 8, 4, ..., 2^-10: the grid over which mistakes are counted, unless a spec has its own."""
 
 LARGEST_ROUNDS = 10**12
-LARGEST_SEEDS = 10**7
+LARGEST_SEEDS = 10**6
+LONGEST_LABEL = 100
 
 _TOP = ("title", "description", "seeds", "rounds", "eps", "coverage", "agents", "instances")
 
@@ -173,7 +173,7 @@ def meets(agent: Agent, instance: Instance) -> bool:
 
 def slug(label: str) -> str:
     """A label as part of a file name."""
-    return re.sub(r"[^A-Za-z0-9_+=-]+", "-", label).strip("-")
+    return re.sub(r"[^\w+=-]+", "-", label).strip("-")
 
 
 def to_json(data: Mapping[str, Any]) -> bytes:
@@ -194,7 +194,7 @@ def read(path: str | Path) -> Spec:
         raise SpecError(f"{file}: no such file") from None
     except OSError as error:
         raise SpecError(f"{file}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # a TOMLDecodeError, bad UTF-8 or a number too long to read
         raise SpecError(f"{file}: not valid TOML: {error}") from None
     return parse(
         data, name=slug(file.stem) or "experiment", source=str(file), folder=str(file.resolve().parent)
@@ -296,13 +296,13 @@ def _instance(
         if not isinstance(players, list):
             raise SpecError(f"{where} agents: must be a list of labels, got {players!r}")
         for player in players:
-            if player not in labels:
+            if not isinstance(player, str) or player not in labels:
                 hint = registry.nearest(str(player), sorted(labels))
                 raise SpecError(f"{where} agents: {player!r} is no label in [agents]; {hint}")
     try:
         kind = registry.instance_kind(make(**parameters))
-    except (ValueError, TypeError, ImportError) as error:
-        raise SpecError(f"{where}: {error}") from None
+    except (Exception, SystemExit) as error:  # a function of the user's may raise anything
+        raise SpecError(f"{where}: {_told(error)}") from None
     return Instance(
         label,
         family,
@@ -333,8 +333,8 @@ def _try(agent: Agent, instance: Instance, coverage: bool) -> None:
     made = registry.find("instance", instance.instance, registry.INSTANCES)(**instance.parameters)
     try:
         make_agent(agent, made, instance.rounds, seed=0)
-    except (ValueError, TypeError) as error:
-        raise SpecError(f"{where}: {error}") from None
+    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
+        raise SpecError(f"{where}: {_told(error)}") from None
     if coverage and getattr(made, "theta", None) is None:
         raise SpecError(f"coverage: [instances.{_quoted(instance.label)}] has no linear parameter to cover")
 
@@ -348,6 +348,8 @@ def _tables(data: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, Mappi
         where = f"[{key}.{_quoted(family)}]"
         if not slug(family):
             raise SpecError(f"{where}: a label must have letters or digits, got {family!r}")
+        if len(family) > LONGEST_LABEL:
+            raise SpecError(f"{where}: a label must have at most {LONGEST_LABEL} characters")
         if not isinstance(table, Mapping):
             raise SpecError(f"{where}: must be a table, got {table!r}")
         sweep = table.get("sweep", {})
@@ -359,6 +361,8 @@ def _tables(data: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, Mappi
             if clash is not None:
                 raise SpecError(f"{where} {clash}: given twice, also under sweep")
             label = " ".join([family, *(f"{name}={_short(value)}" for name, value in chosen.items())])
+            if len(label) > LONGEST_LABEL:
+                raise SpecError(f"{where} sweep: makes labels of more than {LONGEST_LABEL} characters")
             yield label, family, {**table, **chosen}
 
 
@@ -367,7 +371,12 @@ def _short(value: object) -> str:
         exponent = len(str(value)) - 1
         if value == 10**exponent:
             return f"1e{exponent}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _told(error: BaseException) -> str:
+    """An error in words: the checks of the library speak for themselves, others bear their name."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 def _find(where: str, what: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
@@ -419,9 +428,9 @@ def _eps(value: object) -> tuple[float, ...]:
     grid = tuple(value) if isinstance(value, Sequence) else ()
     for eps in grid:
         number = isinstance(eps, (int, float)) and not isinstance(eps, bool)
-        sound = sound and number and math.isfinite(eps) and eps > 0
+        sound = sound and number and 1e-50 <= eps <= 1e50
     if not sound or len(set(grid)) < len(grid):
-        raise SpecError(f"eps: must be a list of distinct numbers above 0, got {value!r}")
+        raise SpecError(f"eps: must be a list of distinct numbers from 1e-50 to 1e50, got {value!r}")
     return tuple(sorted((float(eps) for eps in grid), reverse=True))
 
 

@@ -43,7 +43,11 @@ class Store:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runs out of the folder; the lock goes with the process, however it ends."""
+        """Make the folder and keep other runs out of it; the lock goes with the process, however it ends."""
+        try:
+            self.cells.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot("make", self.cells, error) from None
         if os.name != "posix":
             yield
             return
@@ -65,10 +69,14 @@ class Store:
             os.close(descriptor)
 
     def open(self, spec: Spec) -> None:
-        """Make the folder ready for this experiment; refuse one that holds another."""
+        """Make the folder ready for this experiment; refuse one that holds results of another."""
         wanted = spec.as_dict()
         file = self.root / SPEC
-        if file.exists():
+        if not any(entry.name.endswith(".parquet") for entry in self._entries()):
+            for entry in self._entries():
+                if entry.name.endswith(".json"):  # of cells that were never finished
+                    Path(entry.path).unlink(missing_ok=True)
+        elif file.exists():
             kept = self.spec()
             difference = _difference(kept, wanted)
             if difference:
@@ -77,14 +85,6 @@ class Store:
                     "delete this one"
                 )
             wanted["seeds"] = max(kept["seeds"], wanted["seeds"])
-        elif self.cells.is_dir() and any(self.cells.iterdir()):
-            raise StoreError(
-                f"{self.cells}: holds files but {file} is missing; choose another folder with --out"
-            )
-        try:
-            self.cells.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _cannot("make", self.cells, error) from None
         self._write(file, to_json(wanted))
 
     def commit(self, cell: Cell, parquet: bytes) -> None:
@@ -100,7 +100,7 @@ class Store:
             with open(file, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps(line, sort_keys=True) + "\n")
         except OSError as error:
-            raise _cannot("write", file, error) from None
+            raise cannot("write", file, error) from None
 
     def _write(self, file: Path, content: bytes) -> None:
         try:
@@ -108,16 +108,17 @@ class Store:
                 return
             write_atomically(file, content, suffix=UNFINISHED)
         except OSError as error:
-            raise _cannot("write", file, error) from None
+            raise cannot("write", file, error) from None
 
     # -- reading -------------------------------------------------------------------------------
 
     def spec(self) -> dict[str, Any]:
         """The experiment in this folder."""
         file = self.root / SPEC
-        data = _read_json(file, f"delete {self.root} and run again")
-        if not {"name", "agents", "instances", "seeds", "eps", "coverage"} <= data.keys():
-            raise StoreError(f"{file}: not written by unipac; give the folder of a run")
+        remedy = "delete it and run again: finished cells are kept"
+        data = _read_json(file, remedy)
+        if not _is_spec(data):
+            raise StoreError(f"{file}: not written by unipac; {remedy}")
         return data
 
     def finished(self, expected: Iterable[Cell]) -> set[str]:
@@ -126,7 +127,7 @@ class Store:
         done = set()
         for entry in sorted(self._entries(), key=lambda entry: entry.name):
             stem, _, suffix = entry.name.rpartition(".")
-            if entry.name.endswith(UNFINISHED):
+            if entry.name.endswith(UNFINISHED) and entry.is_file():
                 Path(entry.path).unlink(missing_ok=True)  # of a run that was killed while it wrote
             elif suffix in ("parquet", "json") and stem not in names:
                 raise StoreError(
@@ -145,17 +146,22 @@ class Store:
         return files
 
     def machine(self) -> list[dict[str, Any]]:
-        """The lines of the file on the machine; a line cut short by a kill is left out."""
+        """The lines of the file on the machine; one cut short by a kill, or not ours, is left out."""
         file = self.root / MACHINE
         lines = []
-        if file.exists():
-            for text in file.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    line = json.loads(text)
-                except ValueError:
-                    continue
-                if isinstance(line, dict):
-                    lines.append(line)
+        if not file.exists():
+            return []
+        try:
+            content = file.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise cannot("read", file, error) from None
+        for text in content.splitlines():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(line, dict) and (_is_run(line.get("run")) or _is_time(line)):
+                lines.append(line)
         return lines
 
     def _entries(self) -> list[os.DirEntry[str]]:
@@ -165,7 +171,7 @@ class Store:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise _cannot("read", self.cells, error) from None
+            raise cannot("read", self.cells, error) from None
 
     def _check(self, cell: Cell) -> None:
         kept = self._check_digest(cell.name)
@@ -177,12 +183,12 @@ class Store:
 
     def _check_digest(self, name: str) -> Any:
         json_file, parquet_file = self._json(name), self._parquet(name)
-        remedy = f"delete {parquet_file} and run again: the cell is then computed anew"
+        remedy = f"delete {parquet_file} (or move it away, if it is not of this run) and run again"
         data = _read_json(json_file, remedy)
         try:
             content = parquet_file.read_bytes()
         except OSError as error:
-            raise _cannot("read", parquet_file, error) from None
+            raise cannot("read", parquet_file, error) from None
         if hashlib.sha256(content).hexdigest() != data.get("sha256"):
             raise StoreError(f"{parquet_file}: damaged, or not written by unipac; {remedy}")
         return data.get("cell")
@@ -200,12 +206,43 @@ def _read_json(file: Path, remedy: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise StoreError(f"{file}: missing; {remedy}") from None
     except OSError as error:
-        raise _cannot("read", file, error) from None
+        raise cannot("read", file, error) from None
     except ValueError:
         raise StoreError(f"{file}: damaged, or not written by unipac; {remedy}") from None
     if not isinstance(data, dict):
         raise StoreError(f"{file}: not written by unipac; {remedy}")
     return data
+
+
+def _is_spec(data: Mapping[str, Any]) -> bool:
+    """Whether it has the form of ``Spec.as_dict``."""
+    lists = [data.get(key) for key in ("agents", "instances", "eps")]
+    if not all(isinstance(value, list) for value in lists) or not isinstance(data.get("name"), str):
+        return False
+    entries = [*data["agents"], *data["instances"]]
+    keys = {"label": str, "family": str, "kind": str, "parameters": dict}
+    return (
+        all(isinstance(entry, dict) for entry in entries)
+        and all(isinstance(entry.get(key), kind) for entry in entries for key, kind in keys.items())
+        and all(isinstance(eps, (int, float)) for eps in data["eps"])
+        and isinstance(data.get("seeds"), int)
+        and isinstance(data.get("coverage"), bool)
+    )
+
+
+def _is_run(run: object) -> bool:
+    return isinstance(run, dict) and isinstance(run.get("command", 0), (str, type(None)))
+
+
+def _is_time(line: Mapping[str, Any]) -> bool:
+    rounds, elapsed = line.get("rounds"), line.get("elapsed")
+    return (
+        isinstance(line.get("cell"), str)
+        and isinstance(rounds, list)
+        and isinstance(elapsed, list)
+        and len(rounds) == len(elapsed)
+        and all(isinstance(number, (int, float)) for number in [*rounds, *elapsed])
+    )
 
 
 def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -226,7 +263,8 @@ def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     return ""
 
 
-def _cannot(verb: str, file: Path, error: OSError) -> StoreError:
+def cannot(verb: str, file: Path, error: OSError) -> StoreError:
+    """What to say when the system refuses."""
     remedies = {
         errno.ENOSPC: "free some space",
         errno.EDQUOT: "free some space",
@@ -235,8 +273,8 @@ def _cannot(verb: str, file: Path, error: OSError) -> StoreError:
         errno.EROFS: "choose another folder with --out",
         errno.ENOTDIR: "choose another folder with --out",
     }
-    remedy = remedies.get(error.errno or 0, "see to it")
+    remedy = remedies.get(error.errno or 0, "choose another folder with --out")
     return StoreError(
         f"{file}: cannot {verb} it: {error.strerror or error}; {remedy} and run the same command again: "
-        "finished cells are kept"
+        "what is finished is kept"
     )

@@ -16,13 +16,15 @@ from unipac.report.style import accuracy, number
 
 
 def sections(folder: str | os.PathLike[str]) -> list[Section]:
-    """All experiments of a folder: its own, or those of the folders in it."""
+    """All experiments of a folder, its own or those of the folders in it, that have a finished cell."""
     root = Path(folder)
     if (root / SPEC).exists():
         return [section(root)]
-    found = sorted(file.parent for file in root.glob(f"*/{SPEC}"))
+    found = sorted(file.parent for file in root.glob(f"*/{SPEC}") if any(file.parent.glob("*/*.parquet")))
     if not found:
-        raise StoreError(f"{root}: holds no run; give the folder that `unipac run` wrote")
+        raise StoreError(
+            f"{root}: holds no run with a finished cell; give the folder that `unipac run` wrote"
+        )
     return [section(part) for part in found]
 
 
@@ -32,7 +34,7 @@ def section(folder: str | os.PathLike[str]) -> Section:
     spec = store.spec()
     results = load(folder)
     runs = [line["run"] for line in store.machine() if "run" in line]
-    commands = dict.fromkeys(run["command"] for run in runs if run["command"])
+    commands = dict.fromkeys(run["command"] for run in runs if run.get("command"))
     return Section(
         name=spec["name"],
         title=spec.get("title") or spec["name"],

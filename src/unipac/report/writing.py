@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from unipac.experiments.store import cannot
 from unipac.report import html, pictures
 from unipac.report.content import Section
 
@@ -31,10 +32,13 @@ def build(
     """
     if not sections:
         raise ValueError("sections must hold at least one experiment, got none")
+    if format not in ("html", "png", "svg", "pdf"):
+        raise ValueError(f"format must be html, png, svg or pdf, got {format!r}")
     out = Path(out)
-    if format == "html":
-        out.mkdir(parents=True, exist_ok=True)
-        return [html.write(sections, out / "report.html", command, title=title, details=details)]
-    if format in ("png", "svg", "pdf"):
+    try:
+        if format == "html":
+            out.mkdir(parents=True, exist_ok=True)
+            return [html.write(sections, out / "report.html", command, title=title, details=details)]
         return pictures.write(sections, out / "figures", format)
-    raise ValueError(f"format must be html, png, svg or pdf, got {format!r}")
+    except OSError as error:
+        raise cannot("write", Path(error.filename or out), error) from None
