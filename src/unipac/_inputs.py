@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac._jit import jit
+from unipac._jit import jit, reassociated
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def check_norms(name: str, X: Array, largest: float) -> None:
     )
 
 
-@jit
+@reassociated
 def first_invalid(X: Array, largest_norm: float) -> int:
     """The first row that is not finite or too long, -1 if there is none."""
     n, d = X.shape
@@ -79,12 +79,20 @@ def first_invalid(X: Array, largest_norm: float) -> int:
 
 def check_rewards(name: str, array: Array) -> None:
     """Refuse NaN, infinities, and numbers whose squares would become infinite."""
-    sound = np.abs(array) <= LARGEST_REWARD
-    if not sound.all():
-        bad = tuple(int(i) for i in np.argwhere(~sound)[0])
+    if not within(array.reshape(-1), LARGEST_REWARD):
+        bad = tuple(int(i) for i in np.argwhere(~(np.abs(array) <= LARGEST_REWARD))[0])
         raise ValueError(
             f"{name} must be finite and within ±{LARGEST_REWARD:g}, got {name}{list(bad)} = {array[bad]}"
         )
+
+
+@jit
+def within(values: Array, largest: float) -> bool:
+    """Whether all are finite and at most ``largest`` in absolute value."""
+    bad = 0
+    for k in range(values.size):
+        bad += not abs(values[k]) <= largest  # also true for NaN
+    return bad == 0
 
 
 def read_only(array: Array) -> Array:

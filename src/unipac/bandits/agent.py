@@ -169,7 +169,8 @@ class LinearAgent:
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        check_norms("actions", X, self._confidence.action_norm)
+        if actions is not None:
+            check_norms("actions", X, self._confidence.action_norm)
         choice = self._choose(X, actions is None)
         if choice.refuted:
             self._refute()

@@ -112,12 +112,29 @@ def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> N
     for level in range(S):
         mean = 0.0
         q = 0.0
-        for i in range(d):
-            u = 0.0
+        i = 0
+        while i + 3 < d:  # four rows side by side, each added up in its order
+            u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
             for j in range(i + 1):
-                u += rows[level, i, j] * x[j]
-            q += u * u
-            mean += u * rows[level, i, d + 1]
+                u0 += rows[level, i, j] * x[j]
+                u1 += rows[level, i + 1, j] * x[j]
+                u2 += rows[level, i + 2, j] * x[j]
+                u3 += rows[level, i + 3, j] * x[j]
+            u1 += rows[level, i + 1, i + 1] * x[i + 1]
+            u2 = (u2 + rows[level, i + 2, i + 1] * x[i + 1]) + rows[level, i + 2, i + 2] * x[i + 2]
+            u3 = (u3 + rows[level, i + 3, i + 1] * x[i + 1]) + rows[level, i + 3, i + 2] * x[i + 2]
+            u3 += rows[level, i + 3, i + 3] * x[i + 3]
+            q = (((q + u0 * u0) + u1 * u1) + u2 * u2) + u3 * u3
+            mean = (mean + u0 * rows[level, i, d + 1]) + u1 * rows[level, i + 1, d + 1]
+            mean = (mean + u2 * rows[level, i + 2, d + 1]) + u3 * rows[level, i + 3, d + 1]
+            i += 4
+        while i < d:
+            u0 = 0.0
+            for j in range(i + 1):
+                u0 += rows[level, i, j] * x[j]
+            q += u0 * u0
+            mean += u0 * rows[level, i, d + 1]
+            i += 1
         means[level] = mean
         width2[level] = q
 
