@@ -40,9 +40,10 @@ def _describe(values: object) -> str:
 def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False, least: int = 1) -> Array:
     """An (n, d) array of at least one action; also (T, n, d) if a ``sequence`` of sets will do."""
     X = floats(name, actions)
-    shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
-    dimensions = (2, 3) if sequence else (2,)
-    if X.ndim not in dimensions or X.shape[-1] != dim or X.shape[-2] < least:
+    shape = X.shape
+    fits = len(shape) == 2 or (sequence and len(shape) == 3)
+    if not fits or shape[-1] != dim or shape[-2] < least:
+        shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
         raise ValueError(f"{name} must have shape {shapes} with n >= {least}, got {X.shape}")
     return X
 

@@ -77,6 +77,25 @@ def grown_array(array: NDArray[Any], capacity: int) -> NDArray[Any]:
     return larger
 
 
+Packed = tuple[Array, Array, NDArray[np.int64]]
+"""The fields of Levels, of which those of one type and shape (C,) share an array."""
+
+
+def packed(levels: Levels) -> tuple[Packed, Levels]:
+    """A stack in fewer arrays, since Numba takes its time to receive each, and the stack that shares them."""
+    values = np.stack((levels.logdet, levels.beta))
+    counts = np.stack((levels.size, levels.rotations))
+    fields = (levels.rows, values, counts)
+    return fields, unpacked(fields)
+
+
+@jit
+def unpacked(fields: Packed) -> Levels:
+    """The stack that was packed."""
+    rows, values, counts = fields
+    return Levels(rows, values[0], values[1], counts[0], counts[1])
+
+
 @jit
 def top(levels: Levels) -> int:
     """S: the largest index of a non-empty level, at least 1."""

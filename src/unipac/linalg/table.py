@@ -59,10 +59,9 @@ class Table(NamedTuple):
     fresh: Array
     """(C, n): the squared widths when they were last computed afresh."""
     error: Array
-    """(C, 4): since then, bounds on the errors of means and widths, for actions of norm 1; ``squared_factor``
-    then; the number of steps since, negative if the level has changed and was not followed."""
-    slack: Array
-    """(C,): the largest of ``optimism.rounding`` since then, for as many steps as there may be."""
+    """(C, 5): since then, bounds on the errors of means and widths, for actions of norm 1; ``squared_factor``
+    then; the number of steps since, negative if the level has changed and was not followed; the largest of
+    ``optimism.rounding`` since then, for as many steps as there may be."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
@@ -76,8 +75,7 @@ def empty(actions: Array, capacity: int) -> Table:
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
         fresh=np.zeros((capacity, n)),
-        error=np.zeros((capacity, 4)),
-        slack=np.zeros(capacity),
+        error=np.zeros((capacity, 5)),
     )
 
 
@@ -89,8 +87,27 @@ def grown(table: Table, capacity: int) -> Table:
         bound=grown_array(table.bound, capacity),
         fresh=grown_array(table.fresh, capacity),
         error=grown_array(table.error, capacity),
-        slack=grown_array(table.slack, capacity),
     )
+
+
+Packed = tuple[Array, Array, Array, Array]
+"""The fields of a Table: actions; columns and norms; means, widths, bounds and fresh widths; errors."""
+
+
+def packed(table: Table) -> tuple[Packed, Table]:
+    """A table in fewer arrays, since Numba takes its time to receive each, and the table that shares them."""
+    columns = np.concatenate((table.columns, table.norms[None]))
+    values = np.stack((table.mean, table.width2, table.bound, table.fresh))
+    fields = (table.actions, columns, values, table.error)
+    return fields, unpacked(fields)
+
+
+@jit
+def unpacked(fields: Packed) -> Table:
+    """The table that was packed."""
+    actions, columns, values, error = fields
+    d = columns.shape[0] - 1
+    return Table(actions, columns[:d], columns[d], values[0], values[1], values[2], values[3], error)
 
 
 @jit
@@ -190,7 +207,7 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     table.error[i, 1] = 0.0
     table.error[i, 2] = optimism.squared_factor(levels.rows[i])
     table.error[i, 3] = 0.0
-    table.slack[i] = 0.0
+    table.error[i, 4] = 0.0
 
 
 @jit
@@ -218,8 +235,8 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     """The upper bounds of a level, from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
-    slack = max(table.slack[i], STEPS * optimism.rounding(levels, level, table.error[i, 2]))
-    table.slack[i] = slack
+    slack = max(table.error[i, 4], STEPS * optimism.rounding(levels, level, table.error[i, 2]))
+    table.error[i, 4] = slack
     slack += table.error[i, 0] + beta * table.error[i, 1]
     for k in range(table.norms.size):
         width = math.sqrt(table.width2[i, k])
