@@ -3,16 +3,17 @@
     python benchmarks/run.py [--quick] [--only a,b,h] [--out FILE]
 
 ``make bench`` installs the peers first, one environment each under ``.venv-peers``. Results go to
-``benchmarks/results.json``, from which ``report.py`` makes the table and the figure of ``docs/benchmarks.md``. A peer
-that does not install or fails is named, and the run goes on.
+``benchmarks/results.json``, from which ``report.py`` makes the tables and the figure of ``docs/benchmarks.md``.
+A peer that does not install or fails is named, and the run goes on.
 """
 
 from __future__ import annotations
 
 import os
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[_name] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
 
 import argparse
 import importlib.metadata
@@ -77,6 +78,7 @@ class Peer:
             return {"error": "the process has ended"}
 
     def close(self) -> None:
+        """No more requests."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -157,18 +159,6 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": median(values), "low": min(values), "high": max(values)}
 
 
-def speedup(outcome: dict[str, dict[str, Any]], fast: str, slow: str) -> dict[str, float]:
-    """How many times the rounds per second, repetition by repetition."""
-    pairs = zip(outcome[fast]["rounds_per_s"], outcome[slow]["rounds_per_s"], strict=True)
-    return spread([a / b for a, b in pairs])
-
-
-def measured(outcome: dict[str, dict[str, Any]], names: tuple[str, ...]) -> list[str]:
-    """Those that gave figures, fastest first."""
-    there = [name for name in names if outcome.get(name, {}).get("rounds_per_s")]
-    return sorted(there, key=lambda name: -median(outcome[name]["rounds_per_s"]))
-
-
 def bandits(
     peers: dict[str, Peer],
     folder: str,
@@ -228,9 +218,7 @@ def fixed(rounds: int, repetitions: int) -> dict[str, Any]:
     share = {name: rounds // 5 if name.startswith("loop") else rounds for name in work}
     micro = {name: 1e6 * median(values) / share[name] for name, values in times.items()}
     ratios = {
-        name: spread(
-            [a / b for a, b in zip(times[f"{name} free"], times[f"{name} fixed"], strict=True)]
-        )
+        name: spread([a / b for a, b in zip(times[f"{name} free"], times[f"{name} fixed"], strict=True)])
         for name in ("NestedOFUL", "OFUL", "UPACOFUL", "loop")
     }
     problem = {**workloads.LARGE, "rounds": rounds}
@@ -257,7 +245,7 @@ def lsvi(peers: dict[str, Peer], folder: str, repetitions: int, longest: int) ->
             spent = workloads.lsvi_ucb(K)
             if repetition > 0:
                 times["unipac"][K].append(spent)
-            if peer is not None and (repetition > 0 or K == counts[0]):
+            if peer is not None and (repetition > 0 or counts[0] == K):
                 reply = peer.ask(problem=path, episodes=K, seed=repetition)
                 if "error" in reply:
                     console.print(f"  rlberry-scool: {reply['error']}")
@@ -295,7 +283,9 @@ def lsvi(peers: dict[str, Peer], folder: str, repetitions: int, longest: int) ->
 
 def flute(repetitions: int, longest: int) -> dict[str, Any]:
     """(f): cost of an episode of the agents that count, against the episodes before it."""
-    checkpoints = [k for k in (100, 300, 1000, 3000, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6) if k <= longest]
+    checkpoints = [
+        k for k in (100, 300, 1000, 3000, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6) if k <= longest
+    ]
     result: dict[str, Any] = {"problem": {**workloads.MDP, "instance": "river_swim"}}
     for kind in ("FLUTE", "NestedFLUTE"):
         list(workloads.flute_growth(kind, checkpoints[:2]))

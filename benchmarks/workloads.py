@@ -146,7 +146,7 @@ def flute_growth(kind: str, checkpoints: list[int]) -> Iterator[dict[str, float]
     done = 0
     for k in checkpoints:
         agent.play(mdp, episodes=k - done, seed=SEED)
-        span = min(max(k // 2, 500), 20_000)
+        span = min(k, 20_000)
         spent = seconds(lambda: agent.play(mdp, episodes=span, seed=SEED))  # noqa: B023
         done = k + span
         levels = len(agent.levels()) // mdp.horizon
@@ -193,8 +193,8 @@ def stored_plan(episodes: int) -> dict[str, Any]:
 def large_choice(worst: bool) -> dict[str, Callable[[], object]]:
     """(h): one choice, n = 1,000, d = 128, 6 levels, and the product X @ [A_1 ... A_6] alone.
 
-    In the worst case the radii of the outer levels are a hundred times too large: no level rules out an action
-    before all were looked at.
+    In the worst case the radii of the outer levels are a hundred times too large: no level rules out an
+    action before all were looked at.
     """
     rng = np.random.default_rng(SEED)
     n, d = 1000, 128

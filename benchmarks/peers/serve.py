@@ -1,7 +1,7 @@
 """How a peer is driven: one process in its own environment, requests and answers as lines of JSON.
 
-A request names a problem file (``.npz``), how many rounds to play at most and after how much processor time to
-stop; the answer says how many were played in which time. Needs NumPy only, and no part of unipac.
+A request names a problem file (``.npz``), how many rounds to play at most and after how much processor time
+to stop; the answer says how many were played in which time. Needs NumPy only, and no part of unipac.
 """
 
 import importlib.metadata
