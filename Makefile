@@ -5,14 +5,16 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench figures clean
+.PHONY: help demo test lint validate bench bench-kernels bench-instructions figures clean
 
 help:
 	@echo "make demo      run the agents side by side and draw what happened (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 2 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
-	@echo "make bench     speed, as ratios"
+	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
+	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
+	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make figures   draw the figures of the docs anew"
 	@echo "make clean     remove the environment and what was built"
 
@@ -45,12 +47,18 @@ validate: $(VENV)/.dev
 	$(RUN) -m pytest -q -m slow tests
 
 bench: $(VENV)/.dev
-	$(RUN) benchmarks/bandits.py
+	$(RUN) benchmarks/run.py $(ARGS)
+
+bench-kernels: $(VENV)/.dev
+	$(RUN) -m pytest -q -p no:xdist benchmarks/test_kernels.py --benchmark-columns=min,median,iqr,rounds $(ARGS)
+
+bench-instructions: $(VENV)/.dev
+	$(RUN) benchmarks/instructions.py $(ARGS)
 
 figures: $(VENV)/.runtime
 	$(RUN) examples/demo.py --out docs/figures
 	rm docs/figures/demo.html
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src -name __pycache__ -prune -exec rm -rf {} +

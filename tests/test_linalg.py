@@ -133,14 +133,11 @@ def test_bounds_by_product_are_upper_bounds_in_the_worst_case():
     levels.beta[0] = 3.0
     X = direction * rng.uniform(-1, 1, (n, 1))
     work = optimism.workspace(n, d, 2)
-    optimism._transpose(X, work)
-    optimism._by_product(levels, 1, n, work)
-    slack = optimism.rounding(levels, 1, optimism.squared_factor(levels.rows[0]))
+    optimism.bound_by_product(levels, 1, X, work)
     for k in range(n):
         mean, q = ridge.evaluate(levels.rows[0], X[k])
         ucb = mean + 3.0 * math.sqrt(q)
-        bound = optimism._raised_ucb(work, k, k, 3.0, slack)
-        assert ucb <= bound <= ucb + 1e-8
+        assert ucb <= work.bound[k] <= ucb + 1e-8
 
 
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")  # the outlier refutes the noise

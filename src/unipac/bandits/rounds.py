@@ -177,11 +177,11 @@ def learn_with_table(
     times: int,
     s: Scratch,
 ) -> tuple[int, int]:
-    """As ``learn``, and keep the table of the fixed actions up to date."""
+    """As ``learn``, and keep the table of the fixed actions, if there are any, up to date."""
     for i in range(S):
         s.before[i] = s.width2[i]
     lowest, top = learn(levels, S, confidence, x, y, times, s)
-    if lowest > 0:
+    if lowest > 0 and fixed.norms.size > 0:
         table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
     return lowest, top
 
@@ -199,10 +199,7 @@ def learn_all(state: State, X: Array, y: Array, times: int) -> int:
         if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
-        if fixed.norms.size > 0:
-            _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
-        else:
-            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
     return y.size
 
 

@@ -99,15 +99,11 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape
     blas = n * d * d >= BLAS_FROM
-    beta = levels.beta[S - 1]
     if blas:
-        _transpose(X, work)
-        _by_product(levels, S, n, work)
-        slack = rounding(levels, S, squared_factor(levels.rows[S - 1]))
-        for k in range(n):
-            work.bound[k] = _raised_ucb(work, k, k, beta, slack)
+        bound_by_product(levels, S, X, work)
     else:
         _by_columns(levels, S, X, work)
+        beta = levels.beta[S - 1]
         for k in range(n):
             work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])
     reopen(work)
@@ -222,50 +218,8 @@ def squared_factor(rows: Array) -> float:
 
 
 @jit
-def _raised_ucb(work: Workspace, p: int, k: int, beta: float, slack: float) -> float:
-    """The ucb of action k, at position p of a product, raised by more than its rounding error."""
-    width = math.sqrt(work.width2[p])
-    raised: float = work.mean[p] + beta * width + slack * math.sqrt(work.norm2[k] + TINY)
-    return raised
-
-
-@jit
-def _tighten(levels: Levels, level: int, work: Workspace) -> None:
-    """Lower the bounds of the actions in the race to those of another level.
-
-    The others leave ``columns``.
-    """
-    m = work.remaining[0]
-    index, position = work.left[0], work.left[1]
-    best = -math.inf
-    for k in range(work.exact.size):
-        if work.exact[k]:
-            best = max(best, work.bound[k])
-    count = 0
-    for p in range(m):
-        k = index[p]
-        if not work.exact[k] and work.bound[k] >= best:
-            index[count] = k
-            position[count] = p
-            count += 1
-    work.remaining[0] = count
-    if count == 0:
-        return
-    columns = work.columns.reshape(work.columns.size)
-    for j in range(work.columns.shape[0]):  # in place: nothing is written before it was read
-        for p in range(count):
-            columns[j * count + p] = columns[j * m + position[p]]
-    _by_product(levels, level, count, work)
-    beta = levels.beta[level - 1]
-    slack = rounding(levels, level, squared_factor(levels.rows[level - 1]))
-    for p in range(count):
-        k = index[p]
-        work.bound[k] = min(work.bound[k], _raised_ucb(work, p, k, beta, slack))
-
-
-@jit
-def _transpose(X: Array, work: Workspace) -> None:
-    """All actions by columns, and their squared norms."""
+def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
+    """Upper bounds of all actions by one level, from products; all are in the race."""
     n, d = X.shape
     columns, norm2, index = work.columns, work.norm2, work.left[0]
     begin = 0
@@ -284,26 +238,66 @@ def _transpose(X: Array, work: Workspace) -> None:
     for k in range(n):
         norm2[k] = 0.0
         index[k] = k
+        work.bound[k] = math.inf
     for j in range(d):
         for k in range(n):
             norm2[k] += columns[j, k] * columns[j, k]
+    _lower_by_product(levels, level, n, work)
 
 
 @jit
-def _by_product(levels: Levels, level: int, m: int, work: Workspace) -> None:
-    """Means and squared widths of the first m actions of ``columns`` in one level."""
-    d = levels.rows.shape[1]
-    columns = work.columns.reshape(work.columns.size)[: d * m].reshape(d, m)
-    product(levels.rows[level - 1], columns, work.factor, work.u, work.mean, work.width2)
+def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> None:
+    """Lower the bounds of the first m actions of ``columns`` to their ucb in a level.
 
-
-@jit
-def product(rows: Array, columns: Array, factor: Array, u: Array, mean: Array, width2: Array) -> None:
-    """Means and squared widths of the columns, (d, m), from BLAS products with some rows of M each.
-
-    ``factor`` and ``u`` have room for so many rows, one after the other.
+    It is raised by more than its rounding error.
     """
-    d, m = columns.shape
+    rows = levels.rows[level - 1]
+    product(rows, work.columns, m, work.factor, work.u, work.mean, work.width2)
+    beta = levels.beta[level - 1]
+    slack = rounding(levels, level, squared_factor(rows))
+    for p in range(m):
+        k = work.left[0, p]
+        ucb = work.mean[p] + beta * math.sqrt(work.width2[p])
+        work.bound[k] = min(work.bound[k], ucb + slack * math.sqrt(work.norm2[k] + TINY))
+
+
+@jit
+def _tighten(levels: Levels, level: int, work: Workspace) -> None:
+    """Lower the bounds of the actions in the race to those of another level.
+
+    The others leave ``columns``.
+    """
+    m = work.remaining[0]
+    index, position = work.left[0], work.left[1]
+    best = -math.inf
+    for k in range(work.exact.size):
+        if work.exact[k]:
+            best = max(best, work.bound[k])
+    count = int(np.int64(0))
+    for p in range(m):
+        k = index[p]
+        if not work.exact[k] and work.bound[k] >= best:
+            index[count] = k
+            position[count] = p
+            count += 1
+    work.remaining[0] = count
+    if count == 0:
+        return
+    columns = work.columns.reshape(work.columns.size)
+    for j in range(work.columns.shape[0]):  # in place: nothing is written before it was read
+        for p in range(count):
+            columns[j * count + p] = columns[j * m + position[p]]
+    _lower_by_product(levels, level, count, work)
+
+
+@jit
+def product(rows: Array, columns: Array, m: int, factor: Array, u: Array, mean: Array, width2: Array) -> None:
+    """Means and squared widths of m actions, from BLAS products with some rows of M each.
+
+    ``columns`` begins with their d columns, one after the other; ``factor`` and ``u`` have room for so many
+    rows of M and of the outcome.
+    """
+    d = rows.shape[0]
     block = factor.shape[0]
     for k in range(m):
         mean[k] = 0.0
@@ -315,7 +309,7 @@ def product(rows: Array, columns: Array, factor: Array, u: Array, mean: Array, w
             for j in range(end):
                 M[i, j] = rows[begin + i, j] if j <= begin + i else 0.0
         U = u.reshape(u.size)[: (end - begin) * m].reshape(end - begin, m)
-        np.dot(M, columns[:end], U)
+        np.dot(M, columns.reshape(columns.size)[: end * m].reshape(end, m), U)
         for i in range(end - begin):
             z_i = rows[begin + i, d + 1]
             for k in range(m):

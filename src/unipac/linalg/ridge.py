@@ -85,7 +85,7 @@ def solve(rows: Array, b: Array, w: Array) -> None:
     d = b.size
     for j in range(d):
         w[j] = 0.0
-    i = 0
+    i = int(np.int64(0))
     while i + 3 < d:  # four rows side by side, each added up in its order
         u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
         for j in range(i + 1):

@@ -200,7 +200,7 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     d, n = table.columns.shape
     block = optimism.block_of(d)
     factor, u = np.empty((block, d)), np.empty((block, n))
-    optimism.product(levels.rows[i], table.columns, factor, u, table.mean[i], table.width2[i])
+    optimism.product(levels.rows[i], table.columns, n, factor, u, table.mean[i], table.width2[i])
     for k in range(n):
         table.fresh[i, k] = table.width2[i, k]
     table.error[i, 0] = 0.0
