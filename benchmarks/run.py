@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--quick] [--only a,b,h] [--out FILE]
 
-``make bench`` installs the peers first, one environment each under ``.venv-peers``. Results go to
-``benchmarks/results.json``, from which ``report.py`` makes the tables and the figure of ``docs/benchmarks.md``.
-A peer that does not install or fails is named, and the run goes on.
+``make bench`` installs the peers first, one environment each under ``.venv-peers``. A peer that does not
+install or fails is named, and the run goes on. Results go to ``benchmarks/results.json``, from which
+``report.py`` makes the tables and the figure of ``docs/benchmarks.md``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Times of single kernels, for developers: ``make bench-kernels``.
 
-Compare two states of the code with ``--benchmark-save`` and ``--benchmark-compare``. Times depend on the machine and
-its load; ``make bench-instructions`` does not.
+Compare two states of the code with ``--benchmark-save`` and ``--benchmark-compare``. Times depend on the
+machine and its load; ``make bench-instructions`` does not.
 """
 
 from __future__ import annotations
