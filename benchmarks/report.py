@@ -284,13 +284,13 @@ def draw(results: dict[str, Any], path: Path) -> None:
             color=alt.Color("program:N", legend=None),
         )
         line = base.mark_line(point=alt.OverlayMarkDef(size=40)).encode(
-            y=alt.Y("value:Q", scale=scale, axis=alt.Axis(title=y, format="~s", tickCount=6))
+            y=alt.Y("value:Q", scale=scale, axis=alt.Axis(title=y, format=",~g", tickCount=6))
         )
         bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
         last = {row["program"]: row for row in values}.values()
         names = (
             alt.Chart(alt.Data(values=list(last)))
-            .mark_text(align="right", dy=-12, dx=4, fontSize=12)
+            .mark_text(align="right", dy=-20, dx=4, fontSize=12)
             .encode(
                 x="episodes:Q",
                 y=alt.Y("value:Q", scale=scale),
