@@ -5,14 +5,16 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench paper clean
+.PHONY: help demo test lint validate bench bench-kernels bench-instructions paper clean
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 5 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
-	@echo "make bench     speed, as ratios"
+	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
+	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
+	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make paper     the full experiments, their report and docs/experiments.md (about half an hour)"
 	@echo "make clean     remove the environment and what was built"
 
@@ -46,7 +48,13 @@ validate: $(VENV)/.dev
 	$(RUN) -m pytest -q -m slow tests
 
 bench: $(VENV)/.dev
-	$(RUN) benchmarks/bandits.py
+	$(RUN) benchmarks/run.py $(ARGS)
+
+bench-kernels: $(VENV)/.dev
+	$(RUN) -m pytest -q -p no:xdist benchmarks/test_kernels.py --benchmark-columns=min,median,iqr,rounds $(ARGS)
+
+bench-instructions: $(VENV)/.dev
+	$(RUN) benchmarks/instructions.py $(ARGS)
 
 paper: $(VENV)/.runtime
 	$(VENV)/bin/unipac run paper --full
@@ -54,5 +62,5 @@ paper: $(VENV)/.runtime
 	$(RUN) docs/write_experiments.py results/paper
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src -name __pycache__ -prune -exec rm -rf {} +

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac._jit import jit
+from unipac._jit import jit, reassociated
 
 Array = NDArray[np.float64]
 
@@ -40,9 +40,10 @@ def _describe(values: object) -> str:
 def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False, least: int = 1) -> Array:
     """An (n, d) array of at least one action; also (T, n, d) if a ``sequence`` of sets will do."""
     X = floats(name, actions)
-    shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
-    dimensions = (2, 3) if sequence else (2,)
-    if X.ndim not in dimensions or X.shape[-1] != dim or X.shape[-2] < least:
+    shape = X.shape
+    fits = len(shape) == 2 or (sequence and len(shape) == 3)
+    if not fits or shape[-1] != dim or shape[-2] < least:
+        shapes = f"(n, {dim}) or (T, n, {dim})" if sequence else f"(n, {dim})"
         raise ValueError(f"{name} must have shape {shapes} with n >= {least}, got {X.shape}")
     return X
 
@@ -64,7 +65,7 @@ def check_norms(name: str, X: Array, largest: float) -> None:
     )
 
 
-@jit
+@reassociated
 def first_invalid(X: Array, largest_norm: float) -> int:
     """The first row that is not finite or too long, -1 if there is none."""
     n, d = X.shape
@@ -79,12 +80,20 @@ def first_invalid(X: Array, largest_norm: float) -> int:
 
 def check_rewards(name: str, array: Array) -> None:
     """Refuse NaN, infinities, and numbers whose squares would become infinite."""
-    sound = np.abs(array) <= LARGEST_REWARD
-    if not sound.all():
-        bad = tuple(int(i) for i in np.argwhere(~sound)[0])
+    if not within(array.reshape(-1), LARGEST_REWARD):
+        bad = tuple(int(i) for i in np.argwhere(~(np.abs(array) <= LARGEST_REWARD))[0])
         raise ValueError(
             f"{name} must be finite and within ±{LARGEST_REWARD:g}, got {name}{list(bad)} = {array[bad]}"
         )
+
+
+@jit
+def within(values: Array, largest: float) -> bool:
+    """Whether all are finite and at most ``largest`` in absolute value."""
+    bad = 0
+    for k in range(values.size):
+        bad += not abs(values[k]) <= largest  # also true for NaN
+    return bad == 0
 
 
 def read_only(array: Array) -> Array:

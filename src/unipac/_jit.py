@@ -29,6 +29,16 @@ def inlined(function: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], numba.njit(cache=True, error_model="numpy", inline="always")(function))
 
 
+def reassociated(function: Callable[P, T]) -> Callable[P, T]:
+    """As ``jit``, but sums may be taken in any order, several terms at once.
+
+    For sums whose last bits do not matter: those that only enter a bound with room for rounding.
+    """
+    flags = {"reassoc", "contract", "nsz"}
+    compiled = numba.njit(cache=True, error_model="numpy", fastmath=flags)(function)
+    return cast(Callable[P, T], compiled)
+
+
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled; a cache hit stays silent."""
 

@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +88,7 @@ class LinearAgent:
             table.compute(fixed, levels, 1)
             table.bound(fixed, levels, 1)
         self._set_state(levels, fixed)
+        self._single = np.empty((1, self.dim)), np.empty(1)  # where update puts its round for the kernel
         self._owner = secrets.randbits(63)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
@@ -96,9 +97,9 @@ class LinearAgent:
 
     def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
         """Take over these arrays, into which the kernels write."""
-        self._levels = levels
-        self._table = fixed
-        self._state = (tuple(levels), tuple(fixed), tuple(self._confidence))
+        packed_levels, self._levels = stack.packed(levels)
+        packed_table, self._table = table.packed(fixed)
+        self._state = (packed_levels, packed_table, np.array(self._confidence, dtype=np.float64))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -169,25 +170,20 @@ class LinearAgent:
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        check_norms("actions", X, self._confidence.action_norm)
-        choice = self._choose(X, actions is None)
-        if choice.refuted:
+        if actions is not None:
+            check_norms("actions", X, self._confidence.action_norm)
+        chosen, level, mean, width, ucb, lcb, certificate, refuted = self._choose(X, actions is None)
+        if refuted:
             self._refute()
+        action = X[chosen].copy()
+        action.setflags(write=False)
+        certified = self._confidence.certified and self._consistent
+        id_ = self._next_id
         decision = Decision(
-            self._next_id,
-            choice.chosen,
-            read_only(X[choice.chosen].copy()),
-            choice.level,
-            choice.mean,
-            choice.width,
-            choice.ucb,
-            choice.lcb,
-            choice.certificate,
-            self._confidence.certified and self._consistent,
-            self._owner,
+            id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, self._owner
         )
-        self._pending[decision.id] = decision
-        self._next_id += 1
+        self._pending[id_] = decision
+        self._next_id = id_ + 1
         return decision
 
     def update(
@@ -208,7 +204,10 @@ class LinearAgent:
             raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
         count = check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
-        self._learn(waiting.action.copy()[None], np.array([value]), count)
+        x, y = self._single
+        x[0] = waiting.action
+        y[0] = value
+        self._learn(x, y, count)
         del self._pending[waiting.id]
         self._rounds += count
 
@@ -327,7 +326,8 @@ class LinearAgent:
     # -- what an algorithm may replace ---------------------------------------------------------
 
     def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
-        return compiled.choose(self._state, X, fixed)
+        """What is known of the choice among X, the fixed actions or not; a plain tuple will do."""
+        return cast(compiled.Verdict, compiled.choose(self._state, X, fixed))
 
     def _bound_all(self, X: Array, out: Array) -> bool:
         """Write mean, ucb and lcb of every action; whether the sets have a point in common."""

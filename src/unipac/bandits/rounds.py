@@ -8,7 +8,7 @@ play     both, round after round
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unipac._constants import NEGLIGIBLE
 from unipac._jit import inlined, jit
 from unipac.bandits.confidence import Confidence, set_radii
+from unipac.bandits.confidence import unpacked as confidence_of
 from unipac.linalg import levels as stack
 from unipac.linalg import optimism, ridge, table
 from unipac.linalg.levels import SINGLE, Levels
@@ -40,17 +41,14 @@ class Verdict(NamedTuple):
     refuted: bool
 
 
-State = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
-"""The fields of Levels, Table and Confidence.
-
-Plain tuples, because Numba takes three times as long to receive named ones.
-"""
+State = tuple[stack.Packed, table.Packed, Array]
+"""Levels, Table and Confidence in few arrays: Numba takes its time to receive each of them."""
 
 
 @jit
 def unpack(state: State) -> tuple[Levels, Table, Confidence]:
     """The state of an agent by name."""
-    return Levels(*state[0]), Table(*state[1]), Confidence(*state[2])
+    return stack.unpacked(state[0]), table.unpacked(state[1]), confidence_of(state[2])
 
 
 class Scratch(NamedTuple):
@@ -116,8 +114,13 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
 
 
 @jit
-def choose(state: State, X: Array, from_table: bool) -> Verdict:
-    """The choice among the rows of X, or among the fixed actions."""
+def choose(
+    state: State, X: Array, from_table: bool
+) -> tuple[int, int, float, float, float, float, float, bool]:
+    """The choice among the rows of X, or among the fixed actions; a Verdict, as a plain tuple.
+
+    Numba takes five times as long to hand over a named one.
+    """
     levels, fixed, confidence = unpack(state)
     s = scratch(levels)
     n, d = X.shape
@@ -127,7 +130,8 @@ def choose(state: State, X: Array, from_table: bool) -> Verdict:
         k = table.select(fixed, levels, S, work, s.means, s.width2)
     else:
         k = optimism.select(levels, S, X, work, s.means, s.width2)
-    return verdict(levels, S, confidence, k, s.means, s.width2)
+    v = verdict(levels, S, confidence, k, s.means, s.width2)
+    return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
 
 @jit
@@ -173,11 +177,11 @@ def learn_with_table(
     times: int,
     s: Scratch,
 ) -> tuple[int, int]:
-    """As ``learn``, and keep the table of the fixed actions up to date."""
+    """As ``learn``, and keep the table of the fixed actions, if there are any, up to date."""
     for i in range(S):
         s.before[i] = s.width2[i]
     lowest, top = learn(levels, S, confidence, x, y, times, s)
-    if lowest > 0:
+    if lowest > 0 and fixed.norms.size > 0:
         table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
     return lowest, top
 
@@ -195,10 +199,7 @@ def learn_all(state: State, X: Array, y: Array, times: int) -> int:
         if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
-        if fixed.norms.size > 0:
-            _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
-        else:
-            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
     return y.size
 
 

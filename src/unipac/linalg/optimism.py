@@ -17,13 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._jit import inlined, jit
+from unipac._jit import inlined, jit, reassociated
 from unipac.linalg.levels import Levels, evaluate
 
 Array = NDArray[np.float64]
 
 BLAS_FROM = 100_000
 """From this n d² on, a BLAS product beats a loop over actions."""
+
+BLOCKS = 4
+"""A product with a triangular matrix is done in so many parts, which leaves out 3/8 of it."""
 
 LANES = 16
 """Loops over actions run over a multiple of this length: no scalar remainder after the vector part."""
@@ -50,12 +53,16 @@ class Workspace(NamedTuple):
     """(N,): likewise."""
     norm2: Array
     """(n,): squared norms of the actions; with BLAS only."""
+    left: NDArray[np.int64]
+    """(2, n): with BLAS, the actions in ``columns``; and room for others."""
+    remaining: NDArray[np.int64]
+    """(1,): how many these are."""
     u: Array
-    """(1, N): a row of M times all actions; with BLAS (n, d), the whole product."""
+    """(1, N): a row of M times all actions; with BLAS (block, n), some rows."""
     columns: Array
-    """(d, N): the actions, transposed; with BLAS (n, d) those still in the race."""
+    """(d, N): the actions, transposed; with BLAS those still in the race, one row after the other."""
     factor: Array
-    """(d, d): with BLAS, the transpose of M."""
+    """(block, d): with BLAS, some rows of M."""
     trial: Array
     """(2, C): means and squared widths of the action under evaluation, by level."""
 
@@ -65,17 +72,26 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
     """Scratch memory for n actions in d dimensions and a stack with room for ``capacity`` levels."""
     blas = n * d * d >= BLAS_FROM
     N = n if blas else (n + LANES - 1) // LANES * LANES
+    block = block_of(d)
     return Workspace(
         np.empty(n),
         np.empty(n, dtype=np.bool_),
         np.empty(N),
         np.empty(N),
         np.empty(n if blas else 0),
-        np.empty((N, d) if blas else (1, N)),
-        np.zeros((N, d) if blas else (d, N)),
-        np.zeros((d, d) if blas else (0, 0)),
+        np.empty((2, n if blas else 0), dtype=np.int64),
+        np.empty(1, dtype=np.int64),
+        np.empty((block if blas else 1, N)),
+        np.zeros((d, N)),
+        np.empty((block if blas else 0, d)),
         np.empty((2, capacity)),
     )
+
+
+@jit
+def block_of(d: int) -> int:
+    """How many rows of M go into one product."""
+    return (d + BLOCKS - 1) // BLOCKS
 
 
 @inlined
@@ -83,17 +99,28 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape
     blas = n * d * d >= BLAS_FROM
-    beta = levels.beta[S - 1]
     if blas:
-        _by_product(levels, S, X, work)
-        slack = rounding(levels, S)
-        for k in range(n):
-            work.bound[k] = _raised_ucb(work, k, beta, slack)
+        bound_by_product(levels, S, X, work)
     else:
         _by_columns(levels, S, X, work)
+        beta = levels.beta[S - 1]
         for k in range(n):
             work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])
-    return race(levels, S, X, work, S - 1 if blas else 0, means, width2)
+    reopen(work)
+    products = S - 1 if blas else 0
+    while True:
+        k = race(levels, S, X, work, TRIALS if products > 0 else n, means, width2)
+        if k >= 0:
+            return k
+        _tighten(levels, products, work)
+        products -= 1
+
+
+@inlined
+def reopen(work: Workspace) -> None:
+    """Before a race: no action was evaluated yet."""
+    for k in range(work.exact.size):
+        work.exact[k] = False
 
 
 @inlined
@@ -102,17 +129,15 @@ def race(
     S: int,
     X: Array,
     work: Workspace,
-    products: int,
+    patience: int,
     means: Array,
     width2: Array,
 ) -> int:
     """The winner, given upper bounds on every ucb in ``work.bound``.
 
-    While many actions stay in the race, their bounds are tightened by BLAS products with the levels
-    ``products``, ``products - 1``, ..., 1.
+    If ``patience`` actions were evaluated and more are left in the race, -1: tighten the bounds and call
+    again.
     """
-    for k in range(work.exact.size):
-        work.exact[k] = False
     trial_means, trial_width2 = work.trial[0], work.trial[1]
     best = -math.inf
     leader = -1
@@ -120,7 +145,11 @@ def race(
     while True:
         k = first_largest(work.bound)
         if work.exact[k]:
+            if k != leader:  # evaluated before the bounds were tightened
+                evaluate(levels, S, X[k], means, width2)
             return k
+        if trials == patience:
+            return -1
         evaluate(levels, S, X[k], trial_means, trial_width2)
         value = math.inf
         for i in range(S):
@@ -136,90 +165,156 @@ def race(
                 means[i] = trial_means[i]
                 width2[i] = trial_width2[i]
         trials += 1
-        if products > 0 and trials % TRIALS == 0:
-            _tighten(levels, products, X, best, work)
-            products -= 1
 
 
-@inlined
+@jit
 def first_largest(values: Array) -> int:
     """The smallest index of a maximum."""
+    n = values.size
+    most = values[0]
+    k = 1
+    while k + LANES <= n:  # the largest of a piece: maxima side by side depend on nothing
+        m0, m1, m2, m3 = values[k], values[k + 1], values[k + 2], values[k + 3]
+        for i in range(k + 4, k + LANES, 4):
+            m0 = max(m0, values[i])
+            m1 = max(m1, values[i + 1])
+            m2 = max(m2, values[i + 2])
+            m3 = max(m3, values[i + 3])
+        most = max(most, max(max(m0, m1), max(m2, m3)))
+        k += LANES
+    while k < n:
+        most = max(most, values[k])
+        k += 1
     k = 0
-    for i in range(1, values.size):
-        if values[i] > values[k]:
-            k = i
+    while k < n - 1 and values[k] != most:
+        k += 1
     return k
 
 
 @jit
-def rounding(levels: Levels, level: int) -> float:
-    """By how much a ucb from ``_by_product`` may differ from that of ``evaluate``, for ‖x‖ = 1.
+def rounding(levels: Levels, level: int, m2: float) -> float:
+    """By how much a ucb from ``product`` may differ from that of ``evaluate``, for ‖x‖ = 1.
 
-    Each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖ in either of them.
+    Each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖ in either of them. ``m2`` is the ``squared_factor``,
+    or more.
     """
     rows = levels.rows[level - 1]
     d = rows.shape[0]
     z2 = 0.0
-    m2 = 0.0
     for i in range(d):
         z2 += rows[i, d + 1] ** 2
-        for j in range(i + 1):
-            m2 += rows[i, j] ** 2
     slack: float = 4.0 * d * EPSILON * math.sqrt(m2) * (abs(levels.beta[level - 1]) + math.sqrt(z2))
     return slack
 
 
-@jit
-def _raised_ucb(work: Workspace, k: int, beta: float, slack: float) -> float:
-    """The ucb of the k-th action of a product, raised by more than its rounding error."""
-    width = math.sqrt(work.width2[k])
-    raised: float = work.mean[k] + beta * width + slack * math.sqrt(work.norm2[k] + TINY)
-    return raised
-
-
-@jit
-def _tighten(levels: Levels, level: int, X: Array, best: float, work: Workspace) -> None:
-    """Lower the bounds of the actions still in the race to those of another level."""
-    n, d = X.shape
-    left = 0
-    for k in range(n):
-        if not work.exact[k] and work.bound[k] >= best:
-            for j in range(d):
-                work.columns[left, j] = X[k, j]
-            left += 1
-    if left == 0:
-        return
-    _by_product(levels, level, work.columns[:left], work)
-    beta = levels.beta[level - 1]
-    slack = rounding(levels, level)
-    left = 0
-    for k in range(n):
-        if not work.exact[k] and work.bound[k] >= best:
-            work.bound[k] = min(work.bound[k], _raised_ucb(work, left, beta, slack))
-            left += 1
-
-
-@jit
-def _by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
-    """Means, squared widths and squared norms of all actions in one level, from one BLAS product."""
-    n, d = X.shape
-    rows = levels.rows[level - 1]
-    for i in range(d):
+@reassociated
+def squared_factor(rows: Array) -> float:
+    """The sum of the squares of all entries of M, which is the trace of Σ⁻¹: it falls with every round."""
+    m2 = 0.0
+    for i in range(rows.shape[0]):
         for j in range(i + 1):
-            work.factor[j, i] = rows[i, j]
-    U = work.u[:n]
-    np.dot(X, work.factor, U)
+            m2 += rows[i, j] * rows[i, j]
+    return m2
+
+
+@jit
+def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
+    """Upper bounds of all actions by one level, from products; all are in the race."""
+    n, d = X.shape
+    columns, norm2, index = work.columns, work.norm2, work.left[0]
+    begin = 0
+    while begin + 8 <= n:  # eight actions at a time: one line of the cache in every column
+        x0, x1, x2, x3 = X[begin], X[begin + 1], X[begin + 2], X[begin + 3]
+        x4, x5, x6, x7 = X[begin + 4], X[begin + 5], X[begin + 6], X[begin + 7]
+        for j in range(d):
+            c = columns[j, begin : begin + 8]
+            c[0], c[1], c[2], c[3] = x0[j], x1[j], x2[j], x3[j]
+            c[4], c[5], c[6], c[7] = x4[j], x5[j], x6[j], x7[j]
+        begin += 8
+    for k in range(begin, n):
+        for j in range(d):
+            columns[j, k] = X[k, j]
+    work.remaining[0] = n
     for k in range(n):
-        mean = 0.0
-        width2 = 0.0
-        norm2 = 0.0
-        for i in range(d):
-            width2 += U[k, i] * U[k, i]
-            mean += U[k, i] * rows[i, d + 1]
-            norm2 += X[k, i] * X[k, i]
-        work.mean[k] = mean
-        work.width2[k] = width2
-        work.norm2[k] = norm2
+        norm2[k] = 0.0
+        index[k] = k
+        work.bound[k] = math.inf
+    for j in range(d):
+        for k in range(n):
+            norm2[k] += columns[j, k] * columns[j, k]
+    _lower_by_product(levels, level, n, work)
+
+
+@jit
+def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> None:
+    """Lower the bounds of the first m actions of ``columns`` to their ucb in a level.
+
+    It is raised by more than its rounding error.
+    """
+    rows = levels.rows[level - 1]
+    product(rows, work.columns, m, work.factor, work.u, work.mean, work.width2)
+    beta = levels.beta[level - 1]
+    slack = rounding(levels, level, squared_factor(rows))
+    for p in range(m):
+        k = work.left[0, p]
+        ucb = work.mean[p] + beta * math.sqrt(work.width2[p])
+        work.bound[k] = min(work.bound[k], ucb + slack * math.sqrt(work.norm2[k] + TINY))
+
+
+@jit
+def _tighten(levels: Levels, level: int, work: Workspace) -> None:
+    """Lower the bounds of the actions in the race to those of another level.
+
+    The others leave ``columns``.
+    """
+    m = work.remaining[0]
+    index, position = work.left[0], work.left[1]
+    best = -math.inf
+    for k in range(work.exact.size):
+        if work.exact[k]:
+            best = max(best, work.bound[k])
+    count = int(np.int64(0))
+    for p in range(m):
+        k = index[p]
+        if not work.exact[k] and work.bound[k] >= best:
+            index[count] = k
+            position[count] = p
+            count += 1
+    work.remaining[0] = count
+    if count == 0:
+        return
+    columns = work.columns.reshape(work.columns.size)
+    for j in range(work.columns.shape[0]):  # in place: nothing is written before it was read
+        for p in range(count):
+            columns[j * count + p] = columns[j * m + position[p]]
+    _lower_by_product(levels, level, count, work)
+
+
+@jit
+def product(rows: Array, columns: Array, m: int, factor: Array, u: Array, mean: Array, width2: Array) -> None:
+    """Means and squared widths of m actions, from BLAS products with some rows of M each.
+
+    ``columns`` begins with their d columns, one after the other; ``factor`` and ``u`` have room for so many
+    rows of M and of the outcome.
+    """
+    d = rows.shape[0]
+    block = factor.shape[0]
+    for k in range(m):
+        mean[k] = 0.0
+        width2[k] = 0.0
+    for begin in range(0, d, block):
+        end = min(begin + block, d)
+        M = factor.reshape(factor.size)[: (end - begin) * end].reshape(end - begin, end)
+        for i in range(end - begin):
+            for j in range(end):
+                M[i, j] = rows[begin + i, j] if j <= begin + i else 0.0
+        U = u.reshape(u.size)[: (end - begin) * m].reshape(end - begin, m)
+        np.dot(M, columns.reshape(columns.size)[: end * m].reshape(end, m), U)
+        for i in range(end - begin):
+            z_i = rows[begin + i, d + 1]
+            for k in range(m):
+                width2[k] += U[i, k] * U[i, k]
+                mean[k] += U[i, k] * z_i
 
 
 @inlined

@@ -85,13 +85,37 @@ def solve(rows: Array, b: Array, w: Array) -> None:
     d = b.size
     for j in range(d):
         w[j] = 0.0
-    for i in range(d):
-        u = 0.0
+    i = int(np.int64(0))
+    while i + 3 < d:  # four rows side by side, each added up in its order
+        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
         for j in range(i + 1):
-            u += rows[i, j] * b[j]
-        if u != 0.0:  # one-hot features leave most of Mb at zero
-            for j in range(i + 1):
-                w[j] += rows[i, j] * u
+            u0 += rows[i, j] * b[j]
+            u1 += rows[i + 1, j] * b[j]
+            u2 += rows[i + 2, j] * b[j]
+            u3 += rows[i + 3, j] * b[j]
+        u1 += rows[i + 1, i + 1] * b[i + 1]
+        u2 = (u2 + rows[i + 2, i + 1] * b[i + 1]) + rows[i + 2, i + 2] * b[i + 2]
+        u3 = (u3 + rows[i + 3, i + 1] * b[i + 1]) + rows[i + 3, i + 2] * b[i + 2]
+        u3 += rows[i + 3, i + 3] * b[i + 3]
+        _add_row(rows, i, u0, w)
+        _add_row(rows, i + 1, u1, w)
+        _add_row(rows, i + 2, u2, w)
+        _add_row(rows, i + 3, u3, w)
+        i += 4
+    while i < d:
+        u0 = 0.0
+        for j in range(i + 1):
+            u0 += rows[i, j] * b[j]
+        _add_row(rows, i, u0, w)
+        i += 1
+
+
+@jit
+def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
+    """Add u times row i of M to w."""
+    if u != 0.0:  # one-hot features leave most of Mb at zero
+        for j in range(i + 1):
+            w[j] += rows[i, j] * u
 
 
 @jit

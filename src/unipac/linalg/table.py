@@ -6,8 +6,11 @@ After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old 
 
 This subtracts, so errors add up: g_i is off by some d ε ‖M‖² ‖x‖ ‖x_i‖, hence the mean by |y − m| times
 that and the width by √(q²(1 + q²)) times that. Both are summed up and raise the upper bounds, which enter
-the race of ``optimism`` like any others. A level is computed afresh when it derives M from R anew, when
-some width has shrunk below a quarter since, and when a single step could do harm.
+the race of ``optimism`` like any others. A level is computed afresh after some hundred steps, when some width
+has shrunk below a quarter since, and when a single step could do harm.
+
+Of nested levels the outermost, as a rule the tightest, follows every round; an inner one that changed is
+computed when a race goes on for long without it.
 """
 
 from __future__ import annotations
@@ -31,7 +34,11 @@ HARM = 1e-9
 """The error of a width of an action of norm 1 that a single step may cause."""
 
 STEPS = 256.0
-"""Bounds the rounding of so many subtractions, each on widths at most four times as large."""
+"""So many steps may follow a fresh start; bounds the rounding of that many subtractions, each on widths at
+most four times as large."""
+
+PATIENCE = 16
+"""So many actions are evaluated before an inner level is computed."""
 
 
 class Table(NamedTuple):
@@ -52,9 +59,9 @@ class Table(NamedTuple):
     fresh: Array
     """(C, n): the squared widths when they were last computed afresh."""
     error: Array
-    """(C, 2): bounds on the errors of means and widths since then, for actions of norm 1."""
-    slack: Array
-    """(C,): the largest of ``optimism.rounding`` since then, for as many steps as there may be."""
+    """(C, 5): since then, bounds on the errors of means and widths, for actions of norm 1; ``squared_factor``
+    then; the number of steps since, negative if the level has changed and was not followed; the largest of
+    ``optimism.rounding`` since then, for as many steps as there may be."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
@@ -68,8 +75,7 @@ def empty(actions: Array, capacity: int) -> Table:
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
         fresh=np.zeros((capacity, n)),
-        error=np.zeros((capacity, 2)),
-        slack=np.zeros(capacity),
+        error=np.zeros((capacity, 5)),
     )
 
 
@@ -81,8 +87,27 @@ def grown(table: Table, capacity: int) -> Table:
         bound=grown_array(table.bound, capacity),
         fresh=grown_array(table.fresh, capacity),
         error=grown_array(table.error, capacity),
-        slack=grown_array(table.slack, capacity),
     )
+
+
+Packed = tuple[Array, Array, Array, Array]
+"""The fields of a Table: actions; columns and norms; means, widths, bounds and fresh widths; errors."""
+
+
+def packed(table: Table) -> tuple[Packed, Table]:
+    """A table in fewer arrays, since Numba takes its time to receive each, and the table that shares them."""
+    columns = np.concatenate((table.columns, table.norms[None]))
+    values = np.stack((table.mean, table.width2, table.bound, table.fresh))
+    fields = (table.actions, columns, values, table.error)
+    return fields, unpacked(fields)
+
+
+@jit
+def unpacked(fields: Packed) -> Table:
+    """The table that was packed."""
+    actions, columns, values, error = fields
+    d = columns.shape[0] - 1
+    return Table(actions, columns[:d], columns[d], values[0], values[1], values[2], values[3], error)
 
 
 @jit
@@ -95,12 +120,41 @@ def select(
     width2: Array,
 ) -> int:
     """As ``optimism.select``, from the bounds of the table."""
+    optimism.reopen(work)
+    unknown = 0
     for k in range(work.bound.size):
-        work.bound[k] = table.bound[0, k]
-    for i in range(1, S):
-        for k in range(work.bound.size):
-            work.bound[k] = min(work.bound[k], table.bound[i, k])
-    return optimism.race(levels, S, table.actions, work, int(np.int64(0)), means, width2)
+        work.bound[k] = math.inf
+    for i in range(S):
+        if is_unknown(table, i + 1):
+            unknown += 1
+        else:
+            _lower(work, table.bound[i])
+    while True:
+        patience = PATIENCE if unknown > 0 else work.bound.size
+        k = optimism.race(levels, S, table.actions, work, patience, means, width2)
+        if k >= 0:
+            return k
+        level = S
+        while not is_unknown(table, level):
+            level -= 1
+        compute(table, levels, level)
+        bound(table, levels, level)
+        _lower(work, table.bound[level - 1])
+        unknown -= 1
+
+
+@jit
+def is_unknown(table: Table, level: int) -> bool:
+    """Whether the values of a level are not those of its data."""
+    return bool(table.error[level - 1, 3] < 0.0)
+
+
+@jit
+def _lower(work: optimism.Workspace, bound: Array) -> None:
+    """Take over other bounds where they are lower; what was evaluated stays."""
+    for k in range(bound.size):
+        lower = bound[k] if bound[k] < work.bound[k] else work.bound[k]
+        work.bound[k] = work.bound[k] if work.exact[k] else lower
 
 
 @jit
@@ -123,36 +177,37 @@ def learn(
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
-        if rounds > 1 or level > S_before:
-            compute(table, levels, level)
-        elif level == lowest or (level > lowest and rule == NESTED):
-            fresh = levels.rotations[i] == 0
-            if fresh or not _step(table, levels, level, x, y - means[i], width2[i]):
+        if level == lowest or (level > lowest and rule == NESTED):
+            if rule == NESTED and level < S:
+                table.error[i, 3] = -1.0
+            elif (
+                rounds > 1
+                or level > S_before
+                or is_unknown(table, level)
+                or not _step(table, levels, level, x, y - means[i], width2[i])
+            ):
                 compute(table, levels, level)
-        bound(table, levels, level)
+        elif level > S_before:
+            compute(table, levels, level)
+        if not is_unknown(table, level):
+            bound(table, levels, level)
 
 
 @jit
 def compute(table: Table, levels: Levels, level: int) -> None:
     """Means and squared widths of a level, from its factors."""
     i = level - 1
-    rows = levels.rows[i]
-    mean, width2, u = table.mean[i], table.width2[i], np.empty(table.norms.size)
     d, n = table.columns.shape
+    block = optimism.block_of(d)
+    factor, u = np.empty((block, d)), np.empty((block, n))
+    optimism.product(levels.rows[i], table.columns, n, factor, u, table.mean[i], table.width2[i])
     for k in range(n):
-        mean[k] = 0.0
-        width2[k] = 0.0
-    for r in range(d):
-        _combine(table.columns, rows[r, : r + 1], u)  # one entry of Mx for each action x
-        z_r = rows[r, d + 1]
-        for k in range(n):
-            mean[k] += z_r * u[k]
-            width2[k] += u[k] * u[k]
-    for k in range(n):
-        table.fresh[i, k] = width2[k]
+        table.fresh[i, k] = table.width2[i, k]
     table.error[i, 0] = 0.0
     table.error[i, 1] = 0.0
-    table.slack[i] = 0.0
+    table.error[i, 2] = optimism.squared_factor(levels.rows[i])
+    table.error[i, 3] = 0.0
+    table.error[i, 4] = 0.0
 
 
 @jit
@@ -160,11 +215,19 @@ def _combine(columns: Array, weights: Array, total: Array) -> None:
     """Σ_j weights_j columns_j, for all actions side by side."""
     n = total.size
     for k in range(n):
-        total[k] = weights[0] * columns[0, k]
-    for j in range(1, weights.size):
-        w = weights[j]
+        total[k] = 0.0
+    j = 0
+    while j + 4 <= weights.size:  # four terms a pass
+        w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
         for k in range(n):
-            total[k] += w * columns[j, k]
+            total[k] += (w0 * c0[k] + w1 * c1[k]) + (w2 * c2[k] + w3 * c3[k])
+        j += 4
+    while j < weights.size:
+        w0, c0 = weights[j], columns[j]
+        for k in range(n):
+            total[k] += w0 * c0[k]
+        j += 1
 
 
 @jit
@@ -172,8 +235,8 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     """The upper bounds of a level, from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
-    slack = max(table.slack[i], STEPS * optimism.rounding(levels, level))
-    table.slack[i] = slack
+    slack = max(table.error[i, 4], STEPS * optimism.rounding(levels, level, table.error[i, 2]))
+    table.error[i, 4] = slack
     slack += table.error[i, 0] + beta * table.error[i, 1]
     for k in range(table.norms.size):
         width = math.sqrt(table.width2[i, k])
@@ -184,8 +247,8 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> bool:
     """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``.
 
-    Returns False if a width has shrunk too far or the step would do harm, so that all must be computed
-    afresh.
+    Returns False if there were too many steps, a width has shrunk too far or the step would do harm, so that
+    all must be computed afresh.
     """
     i = level - 1
     rows = levels.rows[i]
@@ -193,13 +256,11 @@ def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q
     d = x.size
     v = np.empty(d)
     ridge.solve(rows, x, v)
-    m2 = 0.0
-    for r in range(d):
-        m2 += ridge.squared_norm(rows[r, : r + 1])
-    error = 4.0 * d * optimism.EPSILON * m2 * math.sqrt(ridge.squared_norm(x))
+    error = 4.0 * d * optimism.EPSILON * table.error[i, 2] * math.sqrt(ridge.squared_norm(x))
     harm = error * math.sqrt(q * (1.0 + q))
-    if harm > HARM:
+    if harm > HARM or table.error[i, 3] >= STEPS:
         return False
+    table.error[i, 3] += 1.0
     table.error[i, 0] += error * abs(residual)
     table.error[i, 1] += harm
     _combine(table.columns, v, g)
