@@ -276,7 +276,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         for values in (at["microseconds_per_episode_and_level"],)
     ]
 
-    def panel(values: list[dict[str, Any]], title: str, x: str, y: str, scale: Any) -> Any:
+    def panel(values: list[dict[str, Any]], title: str, x: str, y: str, scale: Any, below: int) -> Any:
         base = alt.Chart(alt.Data(values=values)).encode(
             x=alt.X(
                 "episodes:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title=x, format="~s", tickCount=6)
@@ -290,7 +290,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         last = {row["program"]: row for row in values}.values()
         names = (
             alt.Chart(alt.Data(values=list(last)))
-            .mark_text(align="right", dy=-20, dx=4, fontSize=12)
+            .mark_text(align="right", dy=below, dx=4, fontSize=12)
             .encode(
                 x="episodes:Q",
                 y=alt.Y("value:Q", scale=scale),
@@ -308,6 +308,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
                 "episodes K",
                 "milliseconds",
                 alt.Scale(type="log"),
+                -14,
             ),
             panel(
                 cost,
@@ -315,6 +316,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
                 "episodes before",
                 "microseconds",
                 alt.Scale(domainMin=0),
+                18,
             ),
         )
         .resolve_scale(color="independent")
