@@ -51,7 +51,7 @@ def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = Fa
 def check_norms(name: str, X: Array, largest: float) -> None:
     """Refuse actions that are not finite or longer than ``largest``."""
     rows = X if X.ndim == 2 else X.reshape(-1, X.shape[-1])
-    bad = first_invalid(rows, largest * (1.0 + NORM_TOLERANCE))
+    bad = first_invalid(rows, largest_norm(largest))
     if bad < 0:
         return
     where = f"{name}[{bad}]" if X.ndim == 2 else f"{name}[{bad // X.shape[1]}, {bad % X.shape[1]}]"
@@ -63,6 +63,12 @@ def check_norms(name: str, X: Array, largest: float) -> None:
         f"{name} must have norms of at most {largest:g} (the argument action_norm), "
         f"got {where} of norm {norm:.9g}"
     )
+
+
+@jit
+def largest_norm(bound: float) -> float:
+    """The longest action that passes for one of this norm."""
+    return bound * (1.0 + NORM_TOLERANCE)
 
 
 @reassociated

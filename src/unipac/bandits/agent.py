@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 
 INITIAL_LEVELS = 8
 
+ONCE = 1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
 
@@ -170,8 +171,6 @@ class LinearAgent:
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        if actions is not None:
-            check_norms("actions", X, self._confidence.action_norm)
         chosen, level, mean, width, ucb, lcb, certificate, refuted = self._choose(X, actions is None)
         if refuted:
             self._refute()
@@ -179,9 +178,8 @@ class LinearAgent:
         action.setflags(write=False)
         certified = self._confidence.certified and self._consistent
         id_ = self._next_id
-        decision = Decision(
-            id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, self._owner
-        )
+        fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, self._owner)
+        decision = tuple.__new__(Decision, fields)
         self._pending[id_] = decision
         self._next_id = id_ + 1
         return decision
@@ -191,7 +189,7 @@ class LinearAgent:
         decision: Decision | SupportsIndex,
         reward: SupportsFloat,
         *,
-        times: SupportsIndex = 1,
+        times: SupportsIndex = ONCE,
     ) -> None:
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
@@ -199,10 +197,11 @@ class LinearAgent:
         For the bounds to stay valid the reward must then be the mean over so many rounds, or free of noise.
         """
         waiting = self._waiting(decision)
-        value = check.real("reward", reward)
-        if abs(value) > LARGEST_REWARD:
+        value = reward if isinstance(reward, float) else check.real("reward", reward)
+        if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
+            check.real("reward", reward)
             raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
-        count = check.count("times", times, most=check.LARGEST_COUNT)
+        count = 1 if times is ONCE else check.count("times", times, most=check.LARGEST_COUNT)
         self._check_total("times", count)
         x, y = self._single
         x[0] = waiting.action
@@ -326,8 +325,14 @@ class LinearAgent:
     # -- what an algorithm may replace ---------------------------------------------------------
 
     def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
-        """What is known of the choice among X, the fixed actions or not; a plain tuple will do."""
-        return cast(compiled.Verdict, compiled.choose(self._state, X, fixed))
+        """What is known of the choice among X, the fixed actions or not; a plain tuple will do.
+
+        It refuses actions that are not finite or too long.
+        """
+        choice = compiled.choose(self._state, X, fixed)
+        if choice[0] < 0:
+            check_norms("actions", X, self._confidence.action_norm)
+        return cast(compiled.Verdict, choice)
 
     def _bound_all(self, X: Array, out: Array) -> bool:
         """Write mean, ucb and lcb of every action; whether the sets have a point in common."""
@@ -401,6 +406,8 @@ class LinearAgent:
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
+        if type(decision) is Decision and self._pending.get(decision.id) is decision:
+            return decision
         id_ = decision.id if isinstance(decision, Decision) else check.count("decision", decision, least=0)
         waiting = self._pending.get(id_)
         if waiting is None:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._checks import one_of
+from unipac._inputs import check_norms
 from unipac._jit import jit
 from unipac.bandits import rounds as compiled
 from unipac.bandits.agent import LinearAgent
@@ -182,6 +183,7 @@ class BallOFUL(LinearAgent):
         self._rng = np.random.default_rng(seed)
 
     def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
+        check_norms("actions", X, self._confidence.action_norm)
         out = np.empty((3, len(X)))
         meets = self._bound_all(X, out)
         best = out[1].max()

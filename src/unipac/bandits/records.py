@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """An action chosen, with what is known of it at that moment."""
 
     id: int
     """Names the decision when its reward comes."""
-    index: int
+    index: int  # type: ignore[assignment]  # it hides a method of tuples
     """Row of the chosen action."""
     action: Array
     """(d,), read-only."""
@@ -38,8 +37,18 @@ class Decision:
     """
     certified: bool
     """Whether the bounds are proven: an unscaled radius, and no assumption refuted so far."""
-    owner: int = field(repr=False)
+    owner: int
     """The agent that made it, as a number."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash((self.owner, self.id))
+
+    def __repr__(self) -> str:
+        shown = zip(self._fields[:-1], self[:-1], strict=True)
+        return f"Decision({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
 
 class Bounds(NamedTuple):

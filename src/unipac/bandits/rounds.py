@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._constants import NEGLIGIBLE
+from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.confidence import Confidence, set_radii
 from unipac.bandits.confidence import unpacked as confidence_of
@@ -119,9 +120,12 @@ def choose(
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """The choice among the rows of X, or among the fixed actions; a Verdict, as a plain tuple.
 
-    Numba takes five times as long to hand over a named one.
+    It is -1 if some action is not finite or too long. Numba takes five times as long to hand over a named
+    one.
     """
     levels, fixed, confidence = unpack(state)
+    if not from_table and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
+        return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
     s = scratch(levels)
     n, d = X.shape
     work = optimism.workspace(n, d, levels.size.size)
