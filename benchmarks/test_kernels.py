@@ -40,14 +40,14 @@ def trained(agent: Callable[..., Any], d: int, **options: Any) -> Any:
 def test_choose(benchmark: Any, agent: Any, d: int, n: int) -> None:
     learner = trained(agent, d)
     X = unit_rows(np.random.default_rng(1), n, d)
-    benchmark(rounds.choose, learner._state, X, False)
+    benchmark(rounds.choose, learner._state, None, X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)
 def test_choose_among_fixed_actions(benchmark: Any, d: int, n: int) -> None:
     X = unit_rows(np.random.default_rng(1), n, d)
     learner = trained(unipac.NestedOFUL, d, fixed_actions=X)
-    benchmark(rounds.choose, learner._state, X, True)
+    benchmark(rounds.choose, learner._state, learner._fixed, X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)

@@ -100,7 +100,8 @@ class LinearAgent:
         """Take over these arrays, into which the kernels write."""
         packed_levels, self._levels = stack.packed(levels)
         packed_table, self._table = table.packed(fixed)
-        self._state = (packed_levels, packed_table, np.array(self._confidence, dtype=np.float64))
+        self._state = (packed_levels, np.array(self._confidence, dtype=np.float64))
+        self._fixed = None if self.fixed_actions is None else packed_table
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -329,7 +330,7 @@ class LinearAgent:
 
         It refuses actions that are not finite or too long.
         """
-        choice = compiled.choose(self._state, X, fixed)
+        choice = compiled.choose(self._state, self._fixed if fixed else None, X)
         if choice[0] < 0:
             check_norms("actions", X, self._confidence.action_norm)
         return cast(compiled.Verdict, choice)
@@ -349,10 +350,11 @@ class LinearAgent:
             covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
             count, refuted = compiled.play(
                 self._state,
+                self._fixed,
+                self._fixed if fixed else None,
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
-                fixed,
                 compiled.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
             )
             done += count
@@ -367,10 +369,10 @@ class LinearAgent:
         """Learn rounds from checked arrays, each counted ``times``."""
         if times > 1:
             self._make_room(X[0], times)
-        done = compiled.learn_all(self._state, X, y, times)
+        done = compiled.learn_all(self._state, self._fixed, X, y, times)
         while done < len(y):
             self._make_room()
-            done += compiled.learn_all(self._state, X[done:], y[done:], times)
+            done += compiled.learn_all(self._state, self._fixed, X[done:], y[done:], times)
 
     def _size_bound(self, level: int) -> float:
         """The proven bound on the size of a level."""

@@ -42,14 +42,17 @@ class Verdict(NamedTuple):
     refuted: bool
 
 
-State = tuple[stack.Packed, table.Packed, Array]
-"""Levels, Table and Confidence in few arrays: Numba takes its time to receive each of them."""
+State = tuple[stack.Packed, Array]
+"""Levels and Confidence in few arrays: Numba takes its time to receive each of them.
+
+The table of fixed actions comes beside it, or None: then the code that needs one is not even compiled.
+"""
 
 
 @jit
-def unpack(state: State) -> tuple[Levels, Table, Confidence]:
+def unpack(state: State) -> tuple[Levels, Confidence]:
     """The state of an agent by name."""
-    return stack.unpacked(state[0]), table.unpacked(state[1]), confidence_of(state[2])
+    return stack.unpacked(state[0]), confidence_of(state[1])
 
 
 class Scratch(NamedTuple):
@@ -116,24 +119,24 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
 
 @jit
 def choose(
-    state: State, X: Array, from_table: bool
+    state: State, fixed: table.Packed | None, X: Array
 ) -> tuple[int, int, float, float, float, float, float, bool]:
-    """The choice among the rows of X, or among the fixed actions; a Verdict, as a plain tuple.
+    """The choice among the rows of X, which are the fixed actions if there is a table; a Verdict, as a tuple.
 
     It is -1 if some action is not finite or too long. Numba takes five times as long to hand over a named
     one.
     """
-    levels, fixed, confidence = unpack(state)
-    if not from_table and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
+    levels, confidence = unpack(state)
+    if fixed is None and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
         return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
     s = scratch(levels)
     n, d = X.shape
     work = optimism.workspace(n, d, levels.size.size)
     S = stack.top(levels)
-    if from_table:
-        k = table.select(fixed, levels, S, work, s.means, s.width2)
-    else:
+    if fixed is None:
         k = optimism.select(levels, S, X, work, s.means, s.width2)
+    else:
+        k = table.select(table.unpacked(fixed), levels, S, work, s.means, s.width2)
     v = verdict(levels, S, confidence, k, s.means, s.width2)
     return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
@@ -141,7 +144,7 @@ def choose(
 @jit
 def bound_all(state: State, X: Array, out: Array) -> None:
     """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
-    levels, _, _ = unpack(state)
+    levels, _ = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
     for k in range(X.shape[0]):
@@ -181,29 +184,32 @@ def learn_with_table(
     times: int,
     s: Scratch,
 ) -> tuple[int, int]:
-    """As ``learn``, and keep the table of the fixed actions, if there are any, up to date."""
+    """As ``learn``, and keep the table of the fixed actions up to date."""
     for i in range(S):
         s.before[i] = s.width2[i]
     lowest, top = learn(levels, S, confidence, x, y, times, s)
-    if lowest > 0 and fixed.norms.size > 0:
+    if lowest > 0:
         table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
     return lowest, top
 
 
 @jit
-def learn_all(state: State, X: Array, y: Array, times: int) -> int:
+def learn_all(state: State, fixed: table.Packed | None, X: Array, y: Array, times: int) -> int:
     """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
     The level of an action is decided now, before its reward is looked at.
     """
-    levels, fixed, confidence = unpack(state)
+    levels, confidence = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
     for t in range(y.size):
         if levels.size.size <= S:
             return t
         stack.evaluate(levels, S, X[t], s.means, s.width2)
-        _, S = learn_with_table(levels, S, fixed, confidence, X[t], y[t], times, s)
+        if fixed is None:
+            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        else:
+            _, S = learn_with_table(levels, S, table.unpacked(fixed), confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -220,18 +226,21 @@ class Record(NamedTuple):
 @jit
 def play(
     state: State,
+    fixed: table.Packed | None,
+    offered: table.Packed | None,
     actions: Array,
     rewards: Array,
     truth: Array,
-    from_table: bool,
     record: Record,
 ) -> tuple[int, bool]:
     """Rounds on actions (T, n, d), or (1, n, d) for the same in all rounds, and rewards (T, n).
 
+    ``fixed`` is the table of the fixed actions, if there are any; ``offered`` too, if these are the actions.
+
     Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
     empty ``truth`` leaves out the test whether it lies in all sets.
     """
-    levels, fixed, confidence = unpack(state)
+    levels, confidence = unpack(state)
     T = rewards.shape[0]
     _, n, d = actions.shape
     capacity = levels.size.size
@@ -248,10 +257,10 @@ def play(
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = _covers(levels, changed, S, truth, inside)
-        if from_table:
-            k = table.select(fixed, levels, S, work, s.means, s.width2)
-        else:
+        if offered is None:
             k = optimism.select(levels, S, X, work, s.means, s.width2)
+        else:
+            k = table.select(table.unpacked(offered), levels, S, work, s.means, s.width2)
         choice = verdict(levels, S, confidence, k, s.means, s.width2)
         any_refuted |= choice.refuted
         record.chosen[t] = k
@@ -259,10 +268,10 @@ def play(
         record.certificate[t] = choice.certificate
         record.reward[t] = rewards[t, k]
         x, y = X[k], rewards[t, k]
-        if fixed.norms.size > 0:
-            lowest, top = learn_with_table(levels, S, fixed, confidence, x, y, once, s)
-        else:
+        if fixed is None:
             lowest, top = learn(levels, S, confidence, x, y, once, s)
+        else:
+            lowest, top = learn_with_table(levels, S, table.unpacked(fixed), confidence, x, y, once, s)
         changed = min(lowest, S)
         S = top
     return T, any_refuted
