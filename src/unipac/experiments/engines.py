@@ -30,6 +30,8 @@ class Engine(Protocol):
 
     slots: int
     """How many futures may be under way at once."""
+    in_background: bool
+    """Whether ``submit`` returns before the work is done."""
     deaths: int
     """How many workers a cell has killed when its future says that the worker died."""
 
@@ -78,6 +80,7 @@ class Serial:
     """Computes here and now."""
 
     slots = 1
+    in_background = False
     deaths = 1
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -97,6 +100,7 @@ class Serial:
 class Processes:
     """Worker processes, each in a pool of its own: so it is known which cell a worker died of."""
 
+    in_background = True
     deaths = 1
 
     def __init__(self, workers: int) -> None:
@@ -148,6 +152,7 @@ class Processes:
 class Dask:
     """A Dask cluster: one on this machine, or the one at an address."""
 
+    in_background = True
     deaths = 2
 
     def __init__(self, workers: int, address: str) -> None:

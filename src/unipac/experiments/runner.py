@@ -121,12 +121,16 @@ def _run(
     deaths: Counter[tuple[int, str]] = Counter()
     failures: list[Failure] = []
     computed = 0
-    while jobs or under_way:
+
+    def begin() -> None:
         while jobs and len(under_way) < engine.slots:
             job = jobs.popleft()
             future = engine.submit(try_to_compute, job.cell, job.spec.folder)
             under_way[future] = job
             future.add_done_callback(done.put)
+
+    while jobs or under_way:
+        begin()
         future = _next(done)
         job = under_way.pop(future)
         error = future.exception()
@@ -135,12 +139,8 @@ def _run(
             failures.append(Failure(job.spec.name, job.cell, *future.result()))
         elif error is None:
             result: Computed = future.result()
-            # The next cell begins before this one is written, so that no worker waits for the disk.
-            if jobs and len(under_way) < engine.slots:
-                following = jobs.popleft()
-                begun = engine.submit(try_to_compute, following.cell, following.spec.folder)
-                under_way[begun] = following
-                begun.add_done_callback(done.put)
+            if engine.in_background:
+                begin()  # before this one is written, so that no worker waits for the disk
             job.store.commit(job.cell, result.parquet)
             job.store.note(
                 {
