@@ -178,18 +178,18 @@ def _e02_predictions(results: Results) -> list[Finding]:
             f"{', '.join(f'{value:.2f} ({agent})' for agent, value in slopes.items())}.",
         )
     ]
-    for agent, since in (
-        ("NestedOFUL", 1e8),
-        ("nested (mixture)", 1e8),
-        ("nested (determinant)", 1e8),
-        ("UPACOFUL (mixture)", 1e12),
-        ("UPACOFUL (determinant)", 1e12),
+    for agent in (
+        "NestedOFUL",
+        "nested (mixture)",
+        "nested (determinant)",
+        "UPACOFUL (mixture)",
+        "UPACOFUL (determinant)",
     ):
         counts = pulls(agent)
-        late = {count for forced, count in counts.items() if forced >= since}
+        late = {count for forced, count in counts.items() if forced >= 10**9}
         found.append(
             Finding(
-                f"The pulls of {agent} do not grow beyond K = {since:.0e}.",
+                f"The pulls of {agent} are bounded: they do not grow beyond K = 10^9.",
                 len(late) == 1,
                 f"{numbers(list(counts.values()))}.",
             )
