@@ -488,7 +488,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     (page,) = build([section], tmp_path, "html", "first")
     before = page.read_bytes()
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk")))
-    with pytest.raises(OSError, match="disk"):
+    with pytest.raises(StoreError, match="disk"):
         build([section], tmp_path, "html", "second")
     assert page.read_bytes() == before
     assert list(tmp_path.iterdir()) == [page]

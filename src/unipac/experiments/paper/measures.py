@@ -31,17 +31,21 @@ def labels(frame: pl.DataFrame, column: str) -> list[str]:
 
 def largest(frame: pl.DataFrame, column: str) -> float:
     """The largest value of a column."""
-    return float(frame.select(pl.col(column).max()).item())
+    return _number(frame.select(pl.col(column).max()).item())
 
 
 def smallest(frame: pl.DataFrame, column: str) -> float:
     """The smallest value of a column."""
-    return float(frame.select(pl.col(column).min()).item())
+    return _number(frame.select(pl.col(column).min()).item())
 
 
 def mean(frame: pl.DataFrame, column: str) -> float:
     """The mean of a column."""
-    return float(frame.select(pl.col(column).mean()).item())
+    return _number(frame.select(pl.col(column).mean()).item())
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
