@@ -11,9 +11,13 @@ import tempfile
 from pathlib import Path
 
 from unipac import report
+from unipac.report.content import all_looks, figures_of
 
 DOCS = Path(__file__).parent
 MARK = "<!-- below this line: written by docs/write_experiments.py -->"
+
+GUARANTEES = ("mistakes", "levels", "certificates")
+"""Figures whose own findings are told as well."""
 
 FIGURES = {
     "e01-appendix-a": ["mistakes-over-time-appendix-a"],
@@ -44,10 +48,15 @@ def main(folder: str) -> None:
             runs = counts["seeds"].list.n_unique().max()
             lines += [f"### {section.title}", "", f"{section.description} Runs of each pair: {runs:,}.", ""]
             lines += ["| prediction | | measured |", "|---|---|---|"]
+            sure = [
+                figure.finding
+                for figure in figures_of(section.results, all_looks([section]))
+                if figure.name in GUARANTEES and figure.finding.seen is not None
+            ]
             lines += [
                 f"| {cell(f.prediction)} | {'**NOT seen**' if f.seen is False else f.verdict} | "
                 f"{cell(f.observation)} |"
-                for f in section.findings
+                for f in [*section.findings, *sure]
             ]
             lines.append("")
             shown = []

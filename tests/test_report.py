@@ -256,6 +256,13 @@ def test_ticks_reach_a_trillion_millions():
         assert len(style.log_ticks(low, low * 2.5)[0]) >= 1
 
 
+def test_mistakes_of_few_seeds_are_drawn_though_the_median_is_zero():
+    mistakes = made(seeds=4).mistakes
+    rare = mistakes.with_columns(mistakes=pl.when(pl.col("seed") == 0).then(pl.col("mistakes")).otherwise(0))
+    chart = figures.mistakes_over_time(rare)
+    assert {row["y"] for row in rows(chart, "line")} == {0.0}
+
+
 # findings
 
 

@@ -307,8 +307,8 @@ def times(times: pl.DataFrame) -> Finding:
     """Whether time grows like K log K at most, and the number of plans far slower.
 
     Both are exponents over the last decade of rounds: at most 1.25 for seconds (up to 1.5 it is not decided:
-    wall time is noisy), at most 0.5 for plans, where the latter is not decided in runs of less than 10⁵
-    episodes. Agents that plan in every episode are not asked: what a plan costs may grow with the data.
+    wall time is noisy), at most 0.5 for plans (above, it is not decided up to 0.9, nor in runs of less than
+    10⁵ episodes). Agents that plan in every episode are not asked: what a plan costs may grow with the data.
 
     Args:
         times: columns agent, family, instance, seed, kind, round, seconds, plans.
@@ -326,7 +326,7 @@ def times(times: pl.DataFrame) -> Finding:
     if len(plans):
         text += f" Of plans: {_exponent(plans.row(0, named=True))}."
     many = plans.filter(pl.col("exponent") > 0.5)
-    if seconds["exponent"][0] > 1.5 or len(many.filter(pl.col("end") >= 1e5)):
+    if seconds["exponent"][0] > 1.5 or len(many.filter((pl.col("end") >= 1e5) & (pl.col("exponent") > 0.9))):
         return Finding(prediction, False, text)
     if len(many) or seconds["exponent"][0] > 1.25:
         return Finding(prediction, None, f"{text} The runs are too short to tell.")
