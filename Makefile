@@ -15,7 +15,7 @@ help:
 	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
-	@echo "make paper     the full experiments, their report and docs/experiments.md (about half an hour)"
+	@echo "make paper     the full experiments, their report and docs/experiments.md (up to an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.runtime: pyproject.toml

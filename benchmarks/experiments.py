@@ -63,15 +63,16 @@ def many(count: int) -> None:
     spec = parse({**tables, "seeds": count // 10}, name="many")
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
-        store.open(spec)
         played = {}
         begin = time.perf_counter()
-        for cell in spec.cells():
-            # One run for all seeds of a pair: playing is not what is measured.
-            key = (cell.instance.label, cell.agent.label)
-            if key not in played:
-                played[key] = cells.compute(cell)
-            store.commit(cell, _with_seed(played[key].parquet, cell.seed))
+        with store.alone():
+            store.open(spec)
+            for cell in spec.cells():
+                # One run for all seeds of a pair: playing is not what is measured.
+                key = (cell.instance.label, cell.agent.label)
+                if key not in played:
+                    played[key] = cells.compute(cell)
+                store.commit(cell, _with_seed(played[key].parquet, cell.seed))
         print(f"{count:,} cells written in {time.perf_counter() - begin:.1f} s")
         begin = time.perf_counter()
         outcome = experiments.run([(spec, Path(folder))], engine="processes")

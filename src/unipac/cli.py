@@ -86,7 +86,7 @@ def list_all() -> None:
     """List every experiment, agent and instance by name, one line each."""
     from unipac import bandits, envs, mdp
     from unipac.experiments.builtin import EXPERIMENTS
-    from unipac.experiments.registry import first_line
+    from unipac.experiments.registry import BANDITS, first_line
 
     experiments = {
         name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E15, in one run"
@@ -95,8 +95,7 @@ def list_all() -> None:
     _print_list("Experiments (unipac run NAME)", experiments)
     _print_list("Agents for bandits", {name: first_line(agent) for name, agent in bandits.AGENTS.items()})
     _print_list("Agents for linear MDPs", {name: first_line(agent) for name, agent in mdp.AGENTS.items()})
-    instances = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
-    _print_list("Bandit instances", {name: first_line(make) for name, make in instances.items()})
+    _print_list("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
     _print_list("Linear MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/experiments.md.")
 

@@ -52,6 +52,22 @@ def sphere(
     return instance
 
 
+def filling_steps(level: int) -> int:
+    """How many actions of each direction `filling` offers for a level: until the length 1 is reached.
+
+    Example:
+        >>> filling_steps(1)                 # 0.2525 · 1.2525^6 = 0.975, and once more would exceed 1
+        7
+    """
+    q = _filling_width2(level)
+    return 1 + int(np.log(1 / q) / np.log1p(q))
+
+
+def _filling_width2(level: int) -> float:
+    """The squared width of these actions, a little above the threshold of the level."""
+    return 1.01 * 4.0**-level
+
+
 class _Filling(BanditInstance):
     theta: FloatArray
     lengths: FloatArray
@@ -84,9 +100,8 @@ def filling(dim: int = 2, levels: int = 5, *, noise: float = 1.0) -> BanditInsta
     dim = check.count("dim", dim)
     lengths = []
     for level in range(1, check.count("levels", levels, most=9) + 1):
-        q = 1.01 * 4.0**-level
-        steps = int(np.log(1 / q) / np.log1p(q))
-        lengths.append(np.sqrt(q * (1 + q) ** np.arange(steps + 1)))
+        q = _filling_width2(level)
+        lengths.append(np.sqrt(q * (1 + q) ** np.arange(filling_steps(level))))
     instance = _Filling("filling", dim, 1, theta=np.full(dim, dim**-0.5), noise=noise)
     instance.lengths = np.concatenate([*lengths, np.ones(1)])
     return instance

@@ -140,7 +140,13 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
     for name in ("noise", "norm"):
         if registry.takes(make, name):
             parameters.setdefault(name, getattr(instance, name))
-    return make(instance.dim, **parameters)
+    made = make(instance.dim, **parameters)
+    if isinstance(instance, SwitchingArms) and not isinstance(made, LinearAgent):
+        raise ValueError(
+            f"{instance.name} takes its forced rounds in one step, update(..., times=), which {agent.agent} "
+            "does not know; use agents = [...] to leave it out"
+        )
+    return made
 
 
 def assumptions_hold(agent: Agent, instance: Any) -> bool:

@@ -12,6 +12,14 @@ FALSE_ALARM = 1e-3
 """A promise counts as broken if so many failures, or more, had less than this chance."""
 
 
+def certificate_delta() -> pl.Expr:
+    """The probability with which certificates of a run may fail: δ, and for MDPs as much again.
+
+    Their bounds on the regret also allow for the chance in the rewards.
+    """
+    return pl.col("delta") * pl.when(pl.col("kind") == "mdp").then(2.0).otherwise(1.0)
+
+
 class Chance(NamedTuple):
     """Failures of a promise over many runs."""
 

@@ -13,11 +13,8 @@ from unipac import bandits, envs, mdp
 Kind = Literal["bandit", "mdp"]
 
 AGENTS: Mapping[str, Callable[..., Any]] = {**bandits.AGENTS, **mdp.AGENTS}
-INSTANCES: Mapping[str, Callable[..., Any]] = {
-    **envs.INSTANCES,
-    "fixed_arms": envs.fixed_arms,
-    **envs.MDPS,
-}
+BANDITS: Mapping[str, Callable[..., Any]] = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
+INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS}
 
 
 class SpecError(ValueError):

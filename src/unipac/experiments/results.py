@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from unipac.experiments.cells import SCHEMA
-from unipac.experiments.spec import slug
+from unipac.experiments.spec import cell_name
 from unipac.experiments.store import Store, StoreError
 
 WHO = ["agent", "family", "instance", "seed"]
@@ -93,6 +93,16 @@ def load(folder: str | os.PathLike[str]) -> Results:
     )
 
 
+def labels(frame: pl.DataFrame, column: str) -> list[str]:
+    """The different labels of a column, in the order in which they appear."""
+    return frame[column].unique(maintain_order=True).cast(pl.String).to_list()
+
+
+def ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows at the last checkpoint of each run: of curves and times one, of mistakes one per ε."""
+    return frame.filter(pl.col("round") == pl.col("round").max().over(WHO))
+
+
 def _enum(labels: Iterable[str]) -> pl.Enum:
     """A type for labels, in the order of the experiment."""
     return pl.Enum(list(dict.fromkeys(labels)))
@@ -104,7 +114,7 @@ def _times(frame: pl.DataFrame, lines: list[dict[str, Any]]) -> pl.DataFrame:
     pairs = frame.select("agent", "instance", "seed").unique()
     rows = []
     for agent, instance, seed in pairs.iter_rows():
-        line = timed.get(f"{slug(agent)}.{slug(instance)}.{seed:05d}")
+        line = timed.get(cell_name(agent, instance, seed))
         if line is not None:
             rows.append((agent, instance, seed, line["rounds"], line["elapsed"]))
     schema: dict[str, Any] = {

@@ -105,12 +105,13 @@ def run(
                 store.note({"run": describe(command, engine, workers)})
         watched = watch or (lambda progress: None)
         rounds = sum(job.cell.instance.rounds for job in jobs)
-        watched(Progress(total, finished, rounds, 0, None))
+        begun = Progress(total, finished, rounds, 0, None)
+        watched(begun)
         if not jobs:
             return Outcome(total, finished, 0, [])
         started = engines.start(engine, min(workers, len(jobs)) if workers else workers)
         stack.callback(started.close)
-        return _run(jobs, started, Progress(total, finished, rounds, 0, None), watched)
+        return _run(jobs, started, begun, watched)
 
 
 def _run(

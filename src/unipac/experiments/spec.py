@@ -41,7 +41,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unipac.bandits import LinearAgent
 from unipac.experiments import registry
 from unipac.experiments.registry import Kind, SpecError
 
@@ -97,7 +96,7 @@ class Cell:
     @property
     def name(self) -> str:
         """The name of its files."""
-        return f"{slug(self.agent.label)}.{slug(self.instance.label)}.{self.seed:05d}"
+        return cell_name(self.agent.label, self.instance.label, self.seed)
 
     def __str__(self) -> str:
         return f"{self.agent.label} on {self.instance.label}, seed {self.seed}"
@@ -169,6 +168,11 @@ def meets(agent: Agent, instance: Instance) -> bool:
     if instance.agents is not None and not {agent.label, agent.family} & set(instance.agents):
         return False
     return agent.kind == instance.kind
+
+
+def cell_name(agent: str, instance: str, seed: int) -> str:
+    """The name of the files of a cell, from its labels."""
+    return f"{slug(agent)}.{slug(instance)}.{seed:05d}"
 
 
 def slug(label: str) -> str:
@@ -251,8 +255,7 @@ def _parse(data: Mapping[str, Any], name: str, folder: str | None) -> Spec:
                 " none in [instances] that it may play"
             )
         for instance in own:
-            _check_pair(agent, instance)
-        _try(agent, own[0], coverage)
+            _try(agent, instance, coverage)
     for instance in instances:
         if not any(meets(agent, instance) for agent in agents):
             raise SpecError(
@@ -314,22 +317,11 @@ def _instance(
     )
 
 
-def _check_pair(agent: Agent, instance: Instance) -> None:
-    """Refuse a user's own agent on an instance whose forced rounds are taken in one step."""
-    make = registry.find("agent", agent.agent, registry.AGENTS)
-    killers = ("appendix_a", "killer", "killer_phases")
-    if instance.instance in killers and not (isinstance(make, type) and issubclass(make, LinearAgent)):
-        raise SpecError(
-            f"[instances.{_quoted(instance.label)}]: {instance.instance} takes its forced rounds in one step,"
-            f" update(..., times=), which {agent.agent} does not know; use agents = [...] to leave it out"
-        )
-
-
 def _try(agent: Agent, instance: Instance, coverage: bool) -> None:
     """Make the agent once, to find wrong values before the work begins."""
     from unipac.experiments.cells import make_agent
 
-    where = f"[agents.{_quoted(agent.label)}]"
+    where = f"[agents.{_quoted(agent.label)}] on {instance.label}"
     made = registry.find("instance", instance.instance, registry.INSTANCES)(**instance.parameters)
     try:
         make_agent(agent, made, instance.rounds, seed=0)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import polars as pl
 
 from unipac.experiments.findings import Finding
-from unipac.experiments.results import Results
+from unipac.experiments.results import Results, labels
 from unipac.report import panels, predictions
-from unipac.report.frames import names
 from unipac.report.panels import Drawn
 from unipac.report.style import Looks, looks
 
@@ -55,7 +54,7 @@ def findings(section: Section) -> list[Finding]:
 
 def all_looks(sections: Sequence[Section]) -> Looks:
     """A colour and a symbol for every agent of the report."""
-    return looks(agent for section in sections for agent in names(section.results.curves, "agent"))
+    return looks(agent for section in sections for agent in labels(section.results.curves, "agent"))
 
 
 def figures_of(results: Results, chosen: Looks) -> list[Figure]:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from unipac.experiments.results import labels
+
 CELL = ("agent", "family", "instance", "seed")
 """Columns that name one run."""
 MOST_PANELS = 8
@@ -19,30 +21,20 @@ def require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; missing: {', '.join(missing)}")
 
 
-def names(frame: pl.DataFrame, column: str) -> list[str]:
-    """The different labels of a column, in the order in which they appear."""
-    return frame[column].unique(maintain_order=True).cast(pl.String).to_list()
-
-
 def grouped(frame: pl.DataFrame, keys: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
     """Values aggregated by keys; labels come in the order in which they appear in `frame`, then other keys.
 
     Polars' streaming engine needs far less memory for millions of rows, but forgets their order.
     """
     table = frame.lazy().group_by(keys).agg(*values).collect(engine="streaming")
-    labels = [label for label in ("family", "instance", "agent") if label in keys]
-    order = [pl.col(label).cast(pl.String).cast(pl.Enum(names(frame, label))) for label in labels]
-    return table.sort(*order, *(key for key in keys if key not in labels))
+    columns = [column for column in ("family", "instance", "agent") if column in keys]
+    order = [pl.col(column).cast(pl.String).cast(pl.Enum(labels(frame, column))) for column in columns]
+    return table.sort(*order, *(key for key in keys if key not in columns))
 
 
 def free_rounds(curves: pl.DataFrame) -> pl.Expr:
     """Rounds with a choice so far; all of them, if the column `free` is not there."""
     return pl.col("free") if "free" in curves.columns else pl.col("round")
-
-
-def ends(frame: pl.DataFrame) -> pl.DataFrame:
-    """The last checkpoint of each run (of `curves` or `times`)."""
-    return frame.sort("round", maintain_order=True).unique(CELL, keep="last", maintain_order=True)
 
 
 def final_counts(mistakes: pl.DataFrame, *others: str) -> pl.DataFrame:
@@ -130,7 +122,7 @@ def along_rounds(frame: pl.DataFrame, panels: Panels, title: str) -> pl.DataFram
 
 def rounds_name(frame: pl.DataFrame) -> str:
     """What a round is called here."""
-    kinds = set(names(frame, "kind"))
+    kinds = set(labels(frame, "kind"))
     return "episodes" if kinds == {"mdp"} else "rounds" if kinds == {"bandit"} else "rounds or episodes"
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from unipac.experiments.results import labels
 from unipac.report.frames import (
     Panels,
     along_rounds,
     final_counts,
     free_rounds,
-    names,
     require,
     rounds_name,
     split,
@@ -51,7 +51,7 @@ def regret(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
     return _over_rounds(
         "Regret",
         curves.filter(pl.col("regret").is_not_null()),
-        chosen or looks(names(curves, "agent")),
+        chosen or looks(labels(curves, "agent")),
         lambda part: _median_with_band(part.rename({"regret": "y"})).filter(pl.col("y") > SMALLEST_REGRET),
         y=Axis("cumulative regret", "log"),
         caption=_sentences(BAND, "Both axes are logarithmic; zeros are not drawn.", dropped),
@@ -62,7 +62,7 @@ def mistakes(mistakes: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
     """N_ε at the end against ε, with its bound."""
     require(mistakes, MISTAKES, "mistakes")
     title = "Mistakes for every ε at once"
-    chosen = chosen or looks(names(mistakes, "agent"))
+    chosen = chosen or looks(labels(mistakes, "agent"))
     if mistakes["eps"].n_unique() == 1:
         return Drawn(title, [], "There is one ε only: see the table.")
     final = final_counts(mistakes)
@@ -97,7 +97,7 @@ def mistakes_over_time(
     """N_ε for one ε along the rounds, or at the end of runs of growing length."""
     require(mistakes, MISTAKES, "mistakes")
     title = "Mistakes over time"
-    chosen = chosen or looks(names(mistakes, "agent"))
+    chosen = chosen or looks(labels(mistakes, "agent"))
     units = split(mistakes, join_growing=True)
     panels = []
     for name in units.shown:
@@ -146,7 +146,7 @@ def levels(levels: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
     """The largest size of each level over seeds and stages, with its bound."""
     require(levels, LEVELS, "levels")
     title = "Level sizes"
-    chosen = chosen or looks(names(levels, "agent"))
+    chosen = chosen or looks(labels(levels, "agent"))
     has_levels = (pl.col("bound").is_finite() | (pl.col("level") > 1)).any().over("agent")
     used = levels.filter(has_levels & (pl.col("size") > 0)).with_columns(round=pl.lit(0))
     units = split(used, join_growing=False, of_family=MOST_OF_FAMILY)
@@ -178,7 +178,7 @@ def levels(levels: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
 def certificates(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
     """The average certificate of a round against the average gap."""
     require(curves, CERTIFICATES, "curves")
-    chosen = chosen or looks(names(curves, "agent"))
+    chosen = chosen or looks(labels(curves, "agent"))
     lines = {"gap": "regret", "certificate": "certified_regret"}
     known = curves.filter(pl.col("certified_regret").is_not_null())
 
@@ -208,7 +208,7 @@ def certificates(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
 def times(times: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
     """Seconds against rounds; for MDPs also plans against episodes."""
     require(times, TIMES, "times")
-    chosen = chosen or looks(names(times, "agent"))
+    chosen = chosen or looks(labels(times, "agent"))
     seconds = _over_rounds(
         "Time",
         times.filter(pl.col("seconds") > 0),
@@ -297,8 +297,8 @@ def _plain(frame: pl.DataFrame, line: str) -> pl.DataFrame:
 
 def _left_out(frame: pl.DataFrame, drawn: pl.DataFrame, why: str) -> str:
     """A sentence that names the agents without a line, or nothing."""
-    present = set(names(drawn, "agent"))
-    absent = [agent for agent in names(frame, "agent") if agent not in present]
+    present = set(labels(drawn, "agent"))
+    absent = [agent for agent in labels(frame, "agent") if agent not in present]
     return f"Without a line ({why}): {', '.join(absent)}." if absent else ""
 
 

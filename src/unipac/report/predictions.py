@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from unipac.experiments.chance import least_likely
+from unipac.experiments.chance import certificate_delta, least_likely
 from unipac.experiments.findings import Finding
-from unipac.report.frames import CELL, ends, final_counts, free_rounds, grouped, require, split
+from unipac.experiments.results import ends
+from unipac.report.frames import CELL, final_counts, free_rounds, grouped, require, split
 from unipac.report.panels import (
     CERTIFICATES,
     LEVELS,
@@ -271,7 +272,7 @@ def certificates(curves: pl.DataFrame, mistakes: pl.DataFrame | None = None) -> 
     below = pl.col("certified_regret") < pl.col("regret") * (1 - 1e-9) - SMALLEST_REGRET
     runs = checked.group_by(CELL, maintain_order=True).agg(
         failed=((pl.col("violations") > 0).fill_null(False) | below.fill_null(False)).any(),
-        delta=pl.col("delta").first() * pl.when(pl.col("kind").first() == "mdp").then(2.0).otherwise(1.0),
+        delta=certificate_delta().first(),
     )
     chance = least_likely(runs)
     above, counts = _certificates_above(mistakes)

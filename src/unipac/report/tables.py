@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from unipac.experiments.results import Results
-from unipac.report.frames import ends, final_counts, free_rounds, names, rounds_name, spread
+from unipac.experiments.results import Results, ends, labels
+from unipac.report.frames import final_counts, free_rounds, rounds_name, spread
 from unipac.report.style import accuracy, duration, number
 
 PAIR = ["agent", "instance"]
@@ -49,7 +49,7 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     per_round = pl.col("seconds") / pl.col("round")
     spent = ends(results.times).group_by(PAIR).agg(seconds=per_round.median())
     spent = spent.filter(pl.col("seconds") > FASTEST)
-    order = [pl.Enum(names(results.curves, column)) for column in ("instance", "agent")]
+    order = [pl.Enum(labels(results.curves, column)) for column in ("instance", "agent")]
     return (
         table.join(spent, on=PAIR, how="left", maintain_order="left")
         .with_columns(pl.col("agent", "instance").cast(pl.String))

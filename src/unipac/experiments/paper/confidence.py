@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from unipac.experiments.chance import least_likely
+from unipac.experiments.chance import certificate_delta, least_likely
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.measures import ends, labels, largest, only
-from unipac.experiments.results import Results
+from unipac.experiments.paper.measures import largest, only
+from unipac.experiments.results import Results, ends, labels
 
 _HALF = "half the radius"
 
@@ -94,7 +94,7 @@ def _e07_predictions(results: Results) -> list[Finding]:
     chance = least_likely(
         last.with_columns(
             (pl.col("violations") > 0).alias("failed"),
-            pl.col("delta") * pl.when(pl.col("kind") == "mdp").then(2.0).otherwise(1.0),
+            certificate_delta(),
         )
     )
     counts = ends(results.mistakes).filter(

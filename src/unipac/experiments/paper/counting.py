@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from unipac.envs.contexts import filling_steps
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.measures import ends, exponent, labels, largest, numbers, only, smallest, within
-from unipac.experiments.results import Results
+from unipac.experiments.paper.measures import exponent, largest, numbers, only, smallest, within
+from unipac.experiments.results import Results, ends, labels
 
 _ARMS = 7
 
@@ -186,11 +186,7 @@ E04 = Experiment(
 
 
 _FILLED = 5
-_STEPS = {
-    level: 1 + int(math.log(4.0**level / 1.01) / math.log1p(1.01 * 4.0**-level))
-    for level in range(1, _FILLED + 1)
-}
-"""Actions in one direction by which the instance ``filling`` fills a level."""
+_STEPS = {level: filling_steps(level) for level in range(1, _FILLED + 1)}
 
 
 def _e05(full: bool) -> Mapping[str, Any]:

@@ -8,18 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from unipac import theory
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.measures import (
-    ends,
-    growth,
-    labels,
-    mean,
-    mistakes_by_forced,
-    numbers,
-    only,
-)
-from unipac.experiments.results import Results
+from unipac.experiments.paper.measures import growth, mean, mistakes_by_forced, numbers, only
+from unipac.experiments.results import Results, ends, labels
 
 
 def _powers(exponents: range) -> list[int]:
@@ -56,7 +49,7 @@ def _ties(forced: int) -> int:
     """
     count = 0
     for j in range(1000):
-        beta = math.sqrt(math.log(1 + forced) + math.log(1 + j) + 2 * math.log(1 / DELTA)) + 1
+        beta = theory.determinant(math.log(1 + forced) + math.log(1 + j), DELTA)
         count += (1 + 2 * j) ** 2 / (1 + j) <= beta**2
     return count
 
@@ -140,16 +133,12 @@ def _e02(full: bool) -> Mapping[str, Any]:
 _FREE = 20_000
 
 
-def _radius(logdet: float) -> float:
-    return math.sqrt(logdet + 2 * math.log(1 / DELTA)) + 1
-
-
 def _pulls(forced: int) -> int:
     """Pulls of e2 by OFUL (determinant) in the free rounds, from the inequality between the two ucb."""
     n = 0
     while True:
         good = forced + _FREE - n
-        beta = _radius(math.log(1 + good) + math.log(1 + n))
+        beta = theory.determinant(math.log(1 + good) + math.log(1 + n), DELTA)
         if beta / math.sqrt(1 + n) <= 0.5 * good / (1 + good) + beta / math.sqrt(1 + good):
             return n
         n += 1

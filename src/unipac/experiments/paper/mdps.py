@@ -10,17 +10,8 @@ import polars as pl
 
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.measures import (
-    ends,
-    exponent,
-    largest,
-    mean,
-    mean_regret,
-    numbers,
-    only,
-    within,
-)
-from unipac.experiments.results import Results
+from unipac.experiments.paper.measures import exponent, largest, mean, mean_regret, numbers, only, within
+from unipac.experiments.results import Results, ends
 
 _SCALED = {"radius": "mixture", "bonus_scale": 0.3}
 _SCALED_RUNS = ("simplex dim=4", "simplex dim=6", "RiverSwim", "hypercube")

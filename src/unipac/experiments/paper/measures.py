@@ -8,13 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from unipac.experiments.results import Results
-
-
-def ends(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows at the end of each cell."""
-    who = ["agent", "instance", "seed"]
-    return frame.filter(pl.col("round") == pl.col("round").max().over(who))
+from unipac.experiments.results import Results, ends
 
 
 def only(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
@@ -22,11 +16,6 @@ def only(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
     for column, value in values.items():
         frame = frame.filter(pl.col(column).cast(pl.String) == value)
     return frame
-
-
-def labels(frame: pl.DataFrame, column: str) -> list[str]:
-    """The distinct labels of a column, in order of appearance."""
-    return [str(label) for label in frame[column].unique(maintain_order=True)]
 
 
 def largest(frame: pl.DataFrame, column: str) -> float:

@@ -10,9 +10,7 @@ import polars as pl
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
 from unipac.experiments.paper.measures import (
-    ends,
     exponent,
-    labels,
     largest,
     mean,
     mean_curve,
@@ -21,7 +19,7 @@ from unipac.experiments.paper.measures import (
     only,
     within,
 )
-from unipac.experiments.results import Results
+from unipac.experiments.results import Results, ends, labels
 
 _OURS = "NestedOFUL"
 _OFUL = "OFUL (mixture)"
