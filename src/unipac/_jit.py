@@ -44,7 +44,8 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: event.Event) -> None:
         function = getattr(event.data["dispatcher"], "py_func", None)
-        if getattr(function, "__module__", "").startswith("unipac"):
+        module = getattr(function, "__module__", None) or ""  # None for functions made by exec
+        if module.startswith("unipac"):
             _unregister()
             print("unipac: compiling its kernels, once per installation ...", file=sys.stderr)
 

@@ -147,8 +147,9 @@ def bound_all(state: State, X: Array, out: Array) -> None:
     levels, _ = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
+    lowest = int(np.int64(1))
     for k in range(X.shape[0]):
-        stack.evaluate(levels, S, X[k], s.means, s.width2)
+        stack.evaluate_all(levels.rows, lowest, S, X, k, k + 1, s.means, s.width2)
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         out[0, k] = s.means[attained]
         out[1, k] = ucb
@@ -202,10 +203,11 @@ def learn_all(state: State, fixed: table.Packed | None, X: Array, y: Array, time
     levels, confidence = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
+    lowest = int(np.int64(1))
     for t in range(y.size):
         if levels.size.size <= S:
             return t
-        stack.evaluate(levels, S, X[t], s.means, s.width2)
+        stack.evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
         if fixed is None:
             _, S = learn(levels, S, confidence, X[t], y[t], times, s)
         else:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import inlined, jit, reassociated
-from unipac.linalg.levels import Levels, evaluate
+from unipac.linalg.levels import Levels, evaluate_all
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
     if blas:
         bound_by_product(levels, S, X, work)
     else:
-        _by_columns(levels, S, X, work)
+        evaluate_all(levels.rows, S, S, X, 0, n, work.mean, work.width2)
         beta = levels.beta[S - 1]
         for k in range(n):
             work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])
@@ -139,6 +139,7 @@ def race(
     again.
     """
     trial_means, trial_width2 = work.trial[0], work.trial[1]
+    lowest = int(np.int64(1))
     best = -math.inf
     leader = -1
     trials = 0
@@ -146,11 +147,11 @@ def race(
         k = first_largest(work.bound)
         if work.exact[k]:
             if k != leader:  # evaluated before the bounds were tightened
-                evaluate(levels, S, X[k], means, width2)
+                evaluate_all(levels.rows, lowest, S, X, k, k + 1, means, width2)
             return k
         if trials == patience:
             return -1
-        evaluate(levels, S, X[k], trial_means, trial_width2)
+        evaluate_all(levels.rows, lowest, S, X, k, k + 1, trial_means, trial_width2)
         value = math.inf
         for i in range(S):
             ucb = trial_means[i] + levels.beta[i] * math.sqrt(trial_width2[i])
@@ -315,37 +316,3 @@ def product(rows: Array, columns: Array, m: int, factor: Array, u: Array, mean: 
             for k in range(m):
                 width2[k] += U[i, k] * U[i, k]
                 mean[k] += U[i, k] * z_i
-
-
-@inlined
-def _by_columns(levels: Levels, level: int, X: Array, work: Workspace) -> None:
-    """Means and squared widths of all actions in one level, bit for bit those of ``evaluate``."""
-    n, d = X.shape
-    rows = levels.rows[level - 1]
-    XT, u, mean, width2 = work.columns, work.u[0], work.mean, work.width2
-    N = mean.size
-    for k in range(n):
-        for j in range(d):
-            XT[j, k] = X[k, j]
-    for k in range(N):
-        mean[k] = 0.0
-        width2[k] = 0.0
-    for i in range(d):
-        m0 = rows[i, 0]
-        for k in range(N):
-            u[k] = m0 * XT[0, k]
-        j = 1
-        while j + 3 <= i:  # four terms a pass, added in the same order as one by one
-            m0, m1, m2, m3 = rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3]
-            for k in range(N):
-                u[k] = (((u[k] + m0 * XT[j, k]) + m1 * XT[j + 1, k]) + m2 * XT[j + 2, k]) + m3 * XT[j + 3, k]
-            j += 4
-        while j <= i:
-            m0 = rows[i, j]
-            for k in range(N):
-                u[k] += m0 * XT[j, k]
-            j += 1
-        z_i = rows[i, d + 1]
-        for k in range(N):
-            width2[k] += u[k] * u[k]
-            mean[k] += u[k] * z_i

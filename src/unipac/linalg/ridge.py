@@ -120,38 +120,54 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
 
 @jit
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
-    """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2."""
+    """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2.
+
+    The row below is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation to
+    the next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the right,
+
+        row ← cos (row + weight t below)     below ← below − t row     1/weight ← 1/weight + t²
+
+    or, as well, below ← cos (below − t row) at the same weight.
+    """
     d = x.size
-    root = math.sqrt(times)
     below[0] = 0.0
     for j in range(d):
-        below[j + 1] = root * x[j]
-    below[d + 1] = root * y
+        below[j + 1] = x[j]
+    below[d + 1] = y
+    weight = times
+    inverse_weight = 1.0 / times
+    x_i = below[1]
     for i in range(d):
         # The slot of x_i becomes zero, and next serves as the (i+1)-st entry of the row below M.
-        r_ii = rows[i, i + 1]
-        x_i = below[i + 1]
-        if x_i == 0.0:
-            continue
-        length = math.sqrt(r_ii * r_ii + x_i * x_i)
-        sin = x_i / length
-        if abs(x_i) <= r_ii:
-            # cos = 1 − sin τ: written as small corrections, a small rotation rounds less.
-            tau = x_i / (length + r_ii)
-            for j in range(d + 2):
-                upper = rows[i, j]
-                lower = below[j]
-                rows[i, j] = upper + sin * (lower - tau * upper)
-                below[j] = lower - sin * (upper + tau * lower)
-        else:
-            cos = r_ii / length
-            for j in range(d + 2):
-                upper = rows[i, j]
-                lower = below[j]
-                rows[i, j] = cos * upper + sin * lower
-                below[j] = cos * lower - sin * upper
-        rows[i, i + 1] = length
-        below[i + 1] = 0.0
+        next_x = below[i + 2]
+        if x_i != 0.0:
+            t = x_i * rows[i, i]
+            next_x -= t * rows[i, i + 2]
+            tan2 = (weight * t) * t
+            stretch = math.sqrt(1.0 + tan2)  # 1/cos
+            length = rows[i, i + 1] * stretch
+            if tan2 <= 1.0:
+                # 1/cos = 1 + excess: written as small corrections, a small rotation rounds less.
+                excess = tan2 / (1.0 + stretch)
+                longer = inverse_weight + t * t
+                lighter = 1.0 / longer
+                sin = (weight * t) * stretch * (inverse_weight * lighter)
+                weight, inverse_weight = lighter, longer
+                for j in range(d + 2):
+                    upper = rows[i, j]
+                    lower = below[j] - t * upper
+                    rows[i, j] = upper + (excess * upper + sin * lower)
+                    below[j] = 0.0 if j == i + 1 else lower
+            else:
+                cos = 1.0 / stretch
+                next_x *= cos
+                for j in range(d + 2):
+                    upper = cos * rows[i, j]
+                    lower = cos * below[j]
+                    rows[i, j] = upper + (weight * t) * lower
+                    below[j] = 0.0 if j == i + 1 else lower - t * upper
+            rows[i, i + 1] = length
+        x_i = next_x
 
 
 @jit
