@@ -98,9 +98,8 @@ class LinearAgent:
 
     def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
         """Take over these arrays, into which the kernels write."""
-        packed_levels, self._levels = stack.packed(levels)
+        self._state, self._levels = compiled.pack(levels, self._confidence)
         packed_table, self._table = table.packed(fixed)
-        self._state = (packed_levels, np.array(self._confidence, dtype=np.float64))
         self._fixed = None if self.fixed_actions is None else packed_table
 
     def __repr__(self) -> str:

@@ -42,17 +42,25 @@ class Verdict(NamedTuple):
     refuted: bool
 
 
-State = tuple[stack.Packed, Array]
-"""Levels and Confidence in few arrays: Numba takes its time to receive each of them.
+State = Array
+"""Confidence and Levels in one array: Numba takes its time to receive each.
 
 The table of fixed actions comes beside it, or None: then the code that needs one is not even compiled.
 """
+
+_CONSTANTS = len(Confidence._fields)
+
+
+def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
+    """The state of an agent, and its levels, which share the memory."""
+    state = np.concatenate((np.array(confidence, dtype=np.float64), stack.packed(levels)))
+    return state, stack.unpacked(state[_CONSTANTS:])
 
 
 @jit
 def unpack(state: State) -> tuple[Levels, Confidence]:
     """The state of an agent by name."""
-    return stack.unpacked(state[0]), confidence_of(state[1])
+    return stack.unpacked(state[_CONSTANTS:]), confidence_of(state)
 
 
 class Scratch(NamedTuple):
@@ -71,8 +79,9 @@ class Scratch(NamedTuple):
 @jit
 def scratch(levels: Levels) -> Scratch:
     """Scratch memory for a stack of levels."""
-    capacity, d, _ = levels.rows.shape
-    return Scratch(np.empty(capacity), np.empty(capacity), np.empty(capacity), np.empty(d + 2))
+    C, d, _ = levels.rows.shape
+    floats = np.empty(3 * C + d + 2)
+    return Scratch(floats[:C], floats[C : 2 * C], floats[2 * C : 3 * C], floats[3 * C :])
 
 
 @jit

@@ -80,23 +80,25 @@ def grown_array(array: NDArray[Any], capacity: int) -> NDArray[Any]:
     return larger
 
 
-Packed = tuple[Array, Array, NDArray[np.int64]]
-"""The fields of Levels, of which those of one type and shape (C,) share an array."""
-
-
-def packed(levels: Levels) -> tuple[Packed, Levels]:
-    """A stack in fewer arrays, since Numba takes its time to receive each, and the stack that shares them."""
-    values = np.stack((levels.logdet, levels.beta))
-    counts = np.stack((levels.size, levels.rotations))
-    fields = (levels.rows, values, counts)
-    return fields, unpacked(fields)
+def packed(levels: Levels) -> Array:
+    """A stack in one array of floats, since Numba takes its time to receive each array."""
+    capacity, d, _ = levels.rows.shape
+    counts = np.concatenate((levels.size, levels.rotations)).view(np.float64)  # the same bits
+    return np.concatenate(([capacity, d], levels.logdet, levels.beta, counts, levels.rows.reshape(-1)))
 
 
 @jit
-def unpacked(fields: Packed) -> Levels:
-    """The stack that was packed."""
-    rows, values, counts = fields
-    return Levels(rows, values[0], values[1], counts[0], counts[1])
+def unpacked(fields: Array) -> Levels:
+    """The stack that was packed; it shares the memory of ``fields``."""
+    C, d = int(fields[0]), int(fields[1])
+    counts = fields[2 + 2 * C : 2 + 4 * C].view(np.int64)
+    return Levels(
+        fields[2 + 4 * C : 2 + 4 * C + C * d * (d + 2)].reshape((C, d, d + 2)),
+        fields[2 : 2 + C],
+        fields[2 + C : 2 + 2 * C],
+        counts[:C],
+        counts[C:],
+    )
 
 
 @jit

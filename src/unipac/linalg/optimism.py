@@ -28,8 +28,8 @@ BLAS_FROM = 100_000
 BLOCKS = 4
 """A product with a triangular matrix is done in so many parts, which leaves out 3/8 of it."""
 
-LANES = 16
-"""Loops over actions run over a multiple of this length: no scalar remainder after the vector part."""
+PIECE = 16
+"""So many values are compared at a time."""
 
 TRIALS = 16
 """So many evaluations one by one cost about as much as a BLAS product for another level."""
@@ -41,50 +41,65 @@ TINY = 1e-300
 
 
 class Workspace(NamedTuple):
-    """Scratch memory of the search for n actions, N of them with padding; reused between rounds."""
+    """Scratch memory of the search for n actions; reused between rounds."""
 
     bound: Array
     """(n,): upper bounds on ucb."""
-    exact: NDArray[np.bool_]
-    """(n,): where the bound is ucb itself, or below that of another action."""
     mean: Array
-    """(N,): of all actions in one level."""
+    """(n,): of all actions in one level."""
     width2: Array
-    """(N,): likewise."""
+    """(n,): likewise."""
+    trial_mean: Array
+    """(C,): of the action under evaluation, by level."""
+    trial_width2: Array
+    """(C,): likewise."""
     norm2: Array
-    """(n,): squared norms of the actions; with BLAS only."""
-    left: NDArray[np.int64]
-    """(2, n): with BLAS, the actions in ``columns``; and room for others."""
-    remaining: NDArray[np.int64]
-    """(1,): how many these are."""
+    """(n,): squared norms of the actions; with BLAS only, as all that follow but ``exact``."""
     u: Array
-    """(1, N): a row of M times all actions; with BLAS (block, n), some rows."""
+    """(block, n): some rows of M times all actions."""
     columns: Array
-    """(d, N): the actions, transposed; with BLAS those still in the race, one row after the other."""
+    """(d, n): the actions still in the race, transposed, one row after the other."""
     factor: Array
-    """(block, d): with BLAS, some rows of M."""
-    trial: Array
-    """(2, C): means and squared widths of the action under evaluation, by level."""
+    """(block, d): some rows of M."""
+    exact: NDArray[np.int64]
+    """(n,): 1 where the bound is ucb itself, or below that of another action."""
+    remaining: NDArray[np.int64]
+    """(1,): how many actions are in ``columns``."""
+    left: NDArray[np.int64]
+    """(2, n): which these are; and room for others."""
 
 
 @jit
 def workspace(n: int, d: int, capacity: int) -> Workspace:
-    """Scratch memory for n actions in d dimensions and a stack with room for ``capacity`` levels."""
-    blas = n * d * d >= BLAS_FROM
-    N = n if blas else (n + LANES - 1) // LANES * LANES
+    """Scratch memory for n actions in d dimensions and a stack with room for ``capacity`` levels.
+
+    It is cut from two arrays, as each takes its time to be made.
+    """
     block = block_of(d)
+    if n * d * d >= BLAS_FROM:
+        m, rows = n, block
+    else:
+        m, rows = 0, 0
+    floats = np.empty(3 * n + 2 * capacity + m * (1 + block + d) + rows * d)
+    counts = np.empty(n + 1 + 2 * m, dtype=np.int64)
+    trial = 3 * n
+    norm2 = trial + 2 * capacity
+    u = norm2 + m
+    columns = u + block * m
+    factor = columns + d * m
     return Workspace(
-        np.empty(n),
-        np.empty(n, dtype=np.bool_),
-        np.empty(N),
-        np.empty(N),
-        np.empty(n if blas else 0),
-        np.empty((2, n if blas else 0), dtype=np.int64),
-        np.empty(1, dtype=np.int64),
-        np.empty((block if blas else 1, N)),
-        np.zeros((d, N)),
-        np.empty((block if blas else 0, d)),
-        np.empty((2, capacity)),
+        floats[:n],
+        floats[n : 2 * n],
+        floats[2 * n : trial],
+        floats[trial : trial + capacity],
+        floats[trial + capacity : norm2],
+        floats[norm2:u],
+        floats[u:columns].reshape((block, m)),
+        floats[columns:factor].reshape((d, m)),
+        floats[factor:].reshape((rows, d)),
+        counts[:n],
+        counts[n : n + 1],
+        counts[n + 1 :].reshape((2, m)),
     )
 
 
@@ -120,7 +135,7 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
 def reopen(work: Workspace) -> None:
     """Before a race: no action was evaluated yet."""
     for k in range(work.exact.size):
-        work.exact[k] = False
+        work.exact[k] = 0
 
 
 @inlined
@@ -138,7 +153,6 @@ def race(
     If ``patience`` actions were evaluated and more are left in the race, -1: tighten the bounds and call
     again.
     """
-    trial_means, trial_width2 = work.trial[0], work.trial[1]
     lowest = int(np.int64(1))
     best = -math.inf
     leader = -1
@@ -151,20 +165,20 @@ def race(
             return k
         if trials == patience:
             return -1
-        evaluate_all(levels.rows, lowest, S, X, k, k + 1, trial_means, trial_width2)
+        evaluate_all(levels.rows, lowest, S, X, k, k + 1, work.trial_mean, work.trial_width2)
         value = math.inf
         for i in range(S):
-            ucb = trial_means[i] + levels.beta[i] * math.sqrt(trial_width2[i])
+            ucb = work.trial_mean[i] + levels.beta[i] * math.sqrt(work.trial_width2[i])
             if ucb < value:
                 value = ucb
         work.bound[k] = value
-        work.exact[k] = True
+        work.exact[k] = 1
         if value > best or (value == best and k < leader):
             best = value
             leader = k
             for i in range(S):
-                means[i] = trial_means[i]
-                width2[i] = trial_width2[i]
+                means[i] = work.trial_mean[i]
+                width2[i] = work.trial_width2[i]
         trials += 1
 
 
@@ -174,15 +188,15 @@ def first_largest(values: Array) -> int:
     n = values.size
     most = values[0]
     k = 1
-    while k + LANES <= n:  # the largest of a piece: maxima side by side depend on nothing
+    while k + PIECE <= n:  # the largest of a piece: maxima side by side depend on nothing
         m0, m1, m2, m3 = values[k], values[k + 1], values[k + 2], values[k + 3]
-        for i in range(k + 4, k + LANES, 4):
+        for i in range(k + 4, k + PIECE, 4):
             m0 = max(m0, values[i])
             m1 = max(m1, values[i + 1])
             m2 = max(m2, values[i + 2])
             m3 = max(m3, values[i + 3])
         most = max(most, max(max(m0, m1), max(m2, m3)))
-        k += LANES
+        k += PIECE
     while k < n:
         most = max(most, values[k])
         k += 1
