@@ -141,9 +141,10 @@ def test_bounds_by_product_are_upper_bounds_in_the_worst_case():
 
 
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")  # the outlier refutes the noise
-@pytest.mark.parametrize("regularization", [1e-3, 1.0])
+@pytest.mark.parametrize(("regularization", "close"), [(1e-3, 1e-2), (1.0, 1e-3)])
 @pytest.mark.parametrize("agent", [unipac.NestedOFUL, unipac.UPACOFUL, unipac.OFUL])
-def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization):
+def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization, close):
+    """Above to the last digit; close as far as single precision goes."""
     rng = np.random.default_rng(7)
     d = 6
     X = random_actions(rng, 30, d)
@@ -166,8 +167,8 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization)
                 mean, width2 = ridge.evaluate(levels.rows[i], x)
                 ucb = mean + levels.beta[i] * math.sqrt(width2)
                 size = levels.beta[i] + np.linalg.norm(levels.rows[i, :, -1])  # errors are relative to this
-                assert fixed.width2[i, k] == pytest.approx(width2, rel=1e-9)
-                assert ucb <= fixed.bound[i, k] <= ucb + 1e-8 * size
+                assert width2 <= fixed.width2[i, k] <= width2 * (1 + close)
+                assert ucb <= fixed.bound[i, k] <= ucb + close * size
 
 
 @pytest.mark.parametrize("norm", [1.0, 1e3, 1e6])

@@ -99,8 +99,9 @@ class LinearAgent:
     def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
         """Take over these arrays, into which the kernels write."""
         self._state, self._levels = compiled.pack(levels, self._confidence)
-        packed_table, self._table = table.packed(fixed)
-        self._fixed = None if self.fixed_actions is None else packed_table
+        packed = table.packed(fixed)
+        self._table = table.unpacked(packed)
+        self._fixed = None if self.fixed_actions is None else packed
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())

@@ -128,7 +128,7 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
 
 @jit
 def choose(
-    state: State, fixed: table.Packed | None, X: Array
+    state: State, fixed: Array | None, X: Array
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """The choice among the rows of X, which are the fixed actions if there is a table; a Verdict, as a tuple.
 
@@ -199,12 +199,12 @@ def learn_with_table(
         s.before[i] = s.width2[i]
     lowest, top = learn(levels, S, confidence, x, y, times, s)
     if lowest > 0:
-        table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times)
+        table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times, s.below)
     return lowest, top
 
 
 @jit
-def learn_all(state: State, fixed: table.Packed | None, X: Array, y: Array, times: int) -> int:
+def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int) -> int:
     """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
     The level of an action is decided now, before its reward is looked at.
@@ -237,8 +237,8 @@ class Record(NamedTuple):
 @jit
 def play(
     state: State,
-    fixed: table.Packed | None,
-    offered: table.Packed | None,
+    fixed: Array | None,
+    offered: Array | None,
     actions: Array,
     rewards: Array,
     truth: Array,

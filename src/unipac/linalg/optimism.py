@@ -61,7 +61,7 @@ class Workspace(NamedTuple):
     """(d, n): the actions still in the race, transposed, one row after the other."""
     factor: Array
     """(block, d): some rows of M."""
-    exact: NDArray[np.int64]
+    exact: NDArray[np.int8]
     """(n,): 1 where the bound is ucb itself, or below that of another action."""
     remaining: NDArray[np.int64]
     """(1,): how many actions are in ``columns``."""
@@ -81,7 +81,8 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
     else:
         m, rows = 0, 0
     floats = np.empty(3 * n + 2 * capacity + m * (1 + block + d) + rows * d)
-    counts = np.empty(n + 1 + 2 * m, dtype=np.int64)
+    flags = (n + 7) // 8
+    counts = np.empty(flags + 1 + 2 * m, dtype=np.int64)
     trial = 3 * n
     norm2 = trial + 2 * capacity
     u = norm2 + m
@@ -97,9 +98,9 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
         floats[u:columns].reshape((block, m)),
         floats[columns:factor].reshape((d, m)),
         floats[factor:].reshape((rows, d)),
-        counts[:n],
-        counts[n : n + 1],
-        counts[n + 1 :].reshape((2, m)),
+        counts[:flags].view(np.int8)[:n],
+        counts[flags : flags + 1],
+        counts[flags + 1 :].reshape((2, m)),
     )
 
 

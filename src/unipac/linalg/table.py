@@ -1,13 +1,14 @@
-"""Means and widths of a fixed set of actions, kept up to date in O(n d) a round.
+"""Upper bounds on the ucb of a fixed set of actions, kept up to date in O(n d) a round, in single precision.
 
-After a round (x, y), with g_i = ⟨x_i, Σ⁻¹x⟩ for the new Σ and the old mean m and width q of x,
+After a round (x, y), with g_k = ⟨x_k, Σ⁻¹x⟩ for the new Σ and the old mean m and width q of x,
 
-    mean_i  += g_i (y − m)        width_i² −= g_i² (1 + q²)
+    mean_k  += g_k (y − m)        width_k² −= g_k² (1 + q²)
 
-This subtracts, so errors add up: g_i is off by some d ε ‖M‖² ‖x‖ ‖x_i‖, hence the mean by |y − m| times
-that and the width by √(q²(1 + q²)) times that. Both are summed up and raise the upper bounds, which enter
-the race of ``optimism`` like any others. A level is computed afresh after some hundred steps, when some width
-has shrunk below a quarter since, and when a single step could do harm.
+What takes time is g. It is computed in single precision, from actions of norm 1, and therefore known only up to
+an error e_k; so the table adds g_k (y − m) + e_k |y − m| and subtracts (|g_k| − e_k)² (1 + q²) at most, which
+keeps its means and widths above the true ones. These bounds enter the race of ``optimism`` like any others: it
+evaluates the few actions that may win, so no choice depends on single precision. A level is computed afresh
+after some hundred steps, or when its bounds leave many actions in the race.
 
 Of nested levels the outermost, as a rule the tightest, follows every round; an inner one that changed is
 computed when a race goes on for long without it.
@@ -21,24 +22,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._jit import jit
+from unipac._jit import jit, reassociated
 from unipac.linalg import optimism, ridge
 from unipac.linalg.levels import NESTED, Levels, grown_array
 
 Array = NDArray[np.float64]
 
-SHRUNK = 1.0 / 16.0
-"""Of a squared width since it was computed afresh."""
-
-HARM = 1e-9
-"""The error of a width of an action of norm 1 that a single step may cause."""
-
 STEPS = 256.0
-"""So many steps may follow a fresh start; bounds the rounding of that many subtractions, each on widths at
-most four times as large."""
+"""So many steps may follow a fresh start."""
 
 PATIENCE = 16
-"""So many actions are evaluated before an inner level is computed."""
+"""So many actions are evaluated before another level is computed."""
+
+WORTHWHILE = 32.0
+"""After so many steps the outermost level is computed afresh if it leaves too many actions in the race."""
+
+ROTATIONS = 64.0
+"""So many may have gone over M since it was derived from R, up to a factor of d."""
+
+SINGLE_EPSILON = float(np.finfo(np.float32).eps)
+
+ROOM = 1e-12
+"""For the rounding of ``STEPS`` subtractions from a squared width, relative to what it was at first."""
+
+Floats = NDArray[np.float32]
 
 
 class Table(NamedTuple):
@@ -48,34 +55,35 @@ class Table(NamedTuple):
     """(n, d)."""
     columns: Array
     """(d, n): the same, transposed."""
+    directions: Floats
+    """(d, n): those of the actions, of norm 1."""
     norms: Array
     """(n,): of the actions."""
     mean: Array
-    """(C, n)."""
+    """(C, n): the means, or more."""
     width2: Array
-    """(C, n)."""
+    """(C, n): the squared widths, or more."""
     bound: Array
     """(C, n): upper bounds on mean + β width."""
-    fresh: Array
-    """(C, n): the squared widths when they were last computed afresh."""
-    error: Array
-    """(C, 5): since then, bounds on the errors of means and widths, for actions of norm 1; ``squared_factor``
-    then; the number of steps since, negative if the level has changed and was not followed; the largest of
-    ``optimism.rounding`` since then, for as many steps as there may be."""
+    level: Array
+    """(C, 3): ``squared_factor`` when the level was last computed afresh; the number of steps since, negative if
+    the level has changed and was not followed; the largest of ``optimism.rounding`` since then, for as many
+    steps as there may be."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
     """A table for these actions, to be filled by ``compute``."""
     n = len(actions)
+    norms = np.sqrt((actions**2).sum(axis=1) + optimism.TINY)
     return Table(
         actions=actions,
         columns=np.ascontiguousarray(actions.T),
-        norms=np.sqrt((actions**2).sum(axis=1) + optimism.TINY),
+        directions=np.ascontiguousarray((actions / norms[:, None]).T, dtype=np.float32),
+        norms=norms,
         mean=np.zeros((capacity, n)),
         width2=np.zeros((capacity, n)),
         bound=np.zeros((capacity, n)),
-        fresh=np.zeros((capacity, n)),
-        error=np.zeros((capacity, 5)),
+        level=np.zeros((capacity, 3)),
     )
 
 
@@ -85,29 +93,41 @@ def grown(table: Table, capacity: int) -> Table:
         mean=grown_array(table.mean, capacity),
         width2=grown_array(table.width2, capacity),
         bound=grown_array(table.bound, capacity),
-        fresh=grown_array(table.fresh, capacity),
-        error=grown_array(table.error, capacity),
+        level=grown_array(table.level, capacity),
     )
 
 
-Packed = tuple[Array, Array, Array, Array]
-"""The fields of a Table: actions; columns and norms; means, widths, bounds and fresh widths; errors."""
-
-
-def packed(table: Table) -> tuple[Packed, Table]:
-    """A table in fewer arrays, since Numba takes its time to receive each, and the table that shares them."""
-    columns = np.concatenate((table.columns, table.norms[None]))
-    values = np.stack((table.mean, table.width2, table.bound, table.fresh))
-    fields = (table.actions, columns, values, table.error)
-    return fields, unpacked(fields)
+def packed(table: Table) -> Array:
+    """A table in one array of doubles, since Numba takes its time to receive each array."""
+    n, d = table.actions.shape
+    directions = np.zeros(d * n + d * n % 2, dtype=np.float32)
+    directions[: d * n] = table.directions.reshape(-1)
+    fields = (table.actions, table.columns, table.norms, table.mean, table.width2, table.bound, table.level)
+    flat = [field.reshape(-1) for field in fields]
+    return np.concatenate(([n, d, len(table.level)], *flat, directions.view(np.float64)))
 
 
 @jit
-def unpacked(fields: Packed) -> Table:
-    """The table that was packed."""
-    actions, columns, values, error = fields
-    d = columns.shape[0] - 1
-    return Table(actions, columns[:d], columns[d], values[0], values[1], values[2], values[3], error)
+def unpacked(fields: Array) -> Table:
+    """The table that was packed; it shares the memory of ``fields``."""
+    n, d, C = int(fields[0]), int(fields[1]), int(fields[2])
+    columns = 3 + n * d
+    norms = columns + n * d
+    mean = norms + n
+    width2 = mean + C * n
+    bound = width2 + C * n
+    level = bound + C * n
+    directions = level + C * 3
+    return Table(
+        fields[3:columns].reshape((n, d)),
+        fields[columns:norms].reshape((d, n)),
+        fields[directions:].view(np.float32)[: d * n].reshape((d, n)),
+        fields[norms:mean],
+        fields[mean:width2].reshape((C, n)),
+        fields[width2:bound].reshape((C, n)),
+        fields[bound:level].reshape((C, n)),
+        fields[level:directions].reshape((C, 3)),
+    )
 
 
 @jit
@@ -122,31 +142,37 @@ def select(
     """As ``optimism.select``, from the bounds of the table."""
     optimism.reopen(work)
     unknown = 0
-    for k in range(work.bound.size):
-        work.bound[k] = math.inf
     for i in range(S):
-        if is_unknown(table, i + 1):
-            unknown += 1
-        else:
+        unknown += is_unknown(table, i + 1)
+    first = S
+    while is_unknown(table, first):
+        first -= 1
+    for k in range(work.bound.size):
+        work.bound[k] = table.bound[first - 1, k]
+    for i in range(first - 1):
+        if not is_unknown(table, i + 1):
             _lower(work, table.bound[i])
+    stale = int(table.level[S - 1, 1] >= WORTHWHILE)
     while True:
-        patience = PATIENCE if unknown > 0 else work.bound.size
+        patience = PATIENCE if stale + unknown > 0 else work.bound.size
         k = optimism.race(levels, S, table.actions, work, patience, means, width2)
         if k >= 0:
             return k
         level = S
-        while not is_unknown(table, level):
-            level -= 1
+        if stale == 0:
+            while not is_unknown(table, level):
+                level -= 1
+            unknown -= 1
+        stale = 0
         compute(table, levels, level)
         bound(table, levels, level)
         _lower(work, table.bound[level - 1])
-        unknown -= 1
 
 
 @jit
 def is_unknown(table: Table, level: int) -> bool:
     """Whether the values of a level are not those of its data."""
-    return bool(table.error[level - 1, 3] < 0.0)
+    return bool(table.level[level - 1, 1] < 0.0)
 
 
 @jit
@@ -170,27 +196,34 @@ def learn(
     means: Array,
     width2: Array,
     rounds: int,
+    below: Array,
 ) -> None:
     """Follow the levels after a round, or several equal ones, that changed ``lowest`` and above.
 
-    ``means`` and ``width2`` are those of x before it.
+    ``means`` and ``width2`` are those of x before it, ``below`` what ``ridge.add`` left there for the last level
+    that changed.
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
-        if level == lowest or (level > lowest and rule == NESTED):
-            if rule == NESTED and level < S:
-                table.error[i, 3] = -1.0
-            elif (
-                rounds > 1
-                or level > S_before
-                or is_unknown(table, level)
-                or not _step(table, levels, level, x, y - means[i], width2[i])
-            ):
-                compute(table, levels, level)
-        elif level > S_before:
+        changed = level == lowest or (level > lowest and rule == NESTED)
+        if changed and rule == NESTED and level < S:
+            table.level[i, 1] = -1.0
+        elif changed and level <= S_before and _can_step(table, level, width2[i], rounds):
+            _step(table, levels, level, x, y - means[i], width2[i], below)
+        elif changed or level > S_before:
             compute(table, levels, level)
-        if not is_unknown(table, level):
             bound(table, levels, level)
+        elif not is_unknown(table, level):
+            bound(table, levels, level)
+
+
+@jit
+def _can_step(table: Table, level: int, q: float, rounds: int) -> bool:
+    """Whether a step for ``rounds`` equal rounds keeps the values of a level close to the true ones.
+
+    It does not where widths that were large, relative to single precision, become small at once.
+    """
+    return rounds == 1 and q <= 1.0 and 0.0 <= table.level[level - 1, 1] < STEPS
 
 
 @jit
@@ -202,32 +235,10 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     factor, u = np.empty((block, d)), np.empty((block, n))
     optimism.product(levels.rows[i], table.columns, n, factor, u, table.mean[i], table.width2[i])
     for k in range(n):
-        table.fresh[i, k] = table.width2[i, k]
-    table.error[i, 0] = 0.0
-    table.error[i, 1] = 0.0
-    table.error[i, 2] = optimism.squared_factor(levels.rows[i])
-    table.error[i, 3] = 0.0
-    table.error[i, 4] = 0.0
-
-
-@jit
-def _combine(columns: Array, weights: Array, total: Array) -> None:
-    """Σ_j weights_j columns_j, for all actions side by side."""
-    n = total.size
-    for k in range(n):
-        total[k] = 0.0
-    j = 0
-    while j + 4 <= weights.size:  # four terms a pass
-        w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-        c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
-        for k in range(n):
-            total[k] += (w0 * c0[k] + w1 * c1[k]) + (w2 * c2[k] + w3 * c3[k])
-        j += 4
-    while j < weights.size:
-        w0, c0 = weights[j], columns[j]
-        for k in range(n):
-            total[k] += w0 * c0[k]
-        j += 1
+        table.width2[i, k] *= 1.0 + ROOM
+    table.level[i, 0] = optimism.squared_factor(levels.rows[i])
+    table.level[i, 1] = 0.0
+    table.level[i, 2] = 0.0
 
 
 @jit
@@ -235,38 +246,74 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     """The upper bounds of a level, from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
-    slack = max(table.error[i, 4], STEPS * optimism.rounding(levels, level, table.error[i, 2]))
-    table.error[i, 4] = slack
-    slack += table.error[i, 0] + beta * table.error[i, 1]
+    slack = _slack(table, levels, level)
     for k in range(table.norms.size):
         width = math.sqrt(table.width2[i, k])
         table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
 
 
 @jit
-def _step(table: Table, levels: Levels, level: int, x: Array, residual: float, q: float) -> bool:
+def _slack(table: Table, levels: Levels, level: int) -> float:
+    """For the rounding of a bound, for an action of norm 1."""
+    i = level - 1
+    slack = max(table.level[i, 2], STEPS * optimism.rounding(levels, level, table.level[i, 0]))
+    table.level[i, 2] = slack
+    return slack
+
+
+@jit
+def _step(
+    table: Table, levels: Levels, level: int, x: Array, residual: float, q: float, below: Array
+) -> None:
     """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``.
 
-    Returns False if there were too many steps, a width has shrunk too far or the step would do harm, so that
-    all must be computed afresh.
+    The row below M is now parallel to Σ⁻¹x: its square, that is what M'M has lost, is Σ⁻¹xxᵀΣ⁻¹(1 + q).
     """
     i = level - 1
-    rows = levels.rows[i]
-    mean, width2, g = table.mean[i], table.width2[i], np.empty(table.norms.size)
-    d = x.size
-    v = np.empty(d)
-    ridge.solve(rows, x, v)
-    error = 4.0 * d * optimism.EPSILON * table.error[i, 2] * math.sqrt(ridge.squared_norm(x))
-    harm = error * math.sqrt(q * (1.0 + q))
-    if harm > HARM or table.error[i, 3] >= STEPS:
-        return False
-    table.error[i, 3] += 1.0
-    table.error[i, 0] += error * abs(residual)
-    table.error[i, 1] += harm
-    _combine(table.columns, v, g)
-    shrunk = 0
-    for k in range(g.size):
-        mean[k] += g[k] * residual
-        width2[k] -= g[k] * g[k] * (1.0 + q)
-        shrunk += width2[k] < SHRUNK * table.fresh[i, k]
-    return shrunk == 0
+    mean, width2, bound, norms = table.mean[i], table.width2[i], table.bound[i], table.norms
+    d, n = table.directions.shape
+    largest, along = 0.0, 0.0
+    for j in range(d):
+        largest = max(largest, abs(below[j]))
+    g = np.empty(n, dtype=np.float32)
+    norm2 = 0.0
+    for j in range(d):
+        below[j] /= largest
+        along += below[j] * x[j]
+        norm2 += below[j] * below[j]
+    _combine(table.directions, below, g)
+    scale = q / (1.0 + q) / along  # since ⟨x, Σ⁻¹x⟩ = q/(1 + q)
+    # Of Σ⁻¹x, as computed from M, and of a sum of d products whose factors were rounded.
+    error = 4.0 * (d + ROTATIONS) * optimism.EPSILON * table.level[i, 0] * math.sqrt(ridge.squared_norm(x))
+    error += (d + 8.0) * SINGLE_EPSILON * abs(scale) * math.sqrt(norm2)
+    beta = levels.beta[i]
+    slack = _slack(table, levels, level)
+    rise = error * abs(residual)
+    for k in range(n):
+        g_k = scale * g[k]
+        least = max(abs(g_k) - error, 0.0) * norms[k]
+        mean[k] += (g_k * residual + rise) * norms[k]
+        width2[k] = max(width2[k] - least * least * (1.0 + q), 0.0)
+        bound[k] = mean[k] + beta * math.sqrt(width2[k]) + slack * norms[k]
+    table.level[i, 1] += 1.0
+
+
+@reassociated
+def _combine(columns: Floats, weights: Array, total: Floats) -> None:
+    """Σ_j weights_j columns_j, for all actions side by side."""
+    n = total.size
+    for k in range(n):
+        total[k] = 0.0
+    j = 0
+    while j + 4 <= columns.shape[0]:  # four terms a pass
+        w0, w1 = np.float32(weights[j]), np.float32(weights[j + 1])
+        w2, w3 = np.float32(weights[j + 2]), np.float32(weights[j + 3])
+        c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        for k in range(n):
+            total[k] += (w0 * c0[k] + w1 * c1[k]) + (w2 * c2[k] + w3 * c3[k])
+        j += 4
+    while j < columns.shape[0]:
+        w0, c0 = np.float32(weights[j]), columns[j]
+        for k in range(n):
+            total[k] += w0 * c0[k]
+        j += 1
