@@ -14,11 +14,14 @@ NORM_TOLERANCE = 1e-6
 
 LARGEST_REWARD = 1e100
 
+_ndarray = np.ndarray
+_float64 = np.dtype(np.float64)
+
 
 def floats(name: str, values: ArrayLike) -> Array:
     """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
-    if type(values) is np.ndarray and values.dtype == np.float64 and values.flags.carray:
-        return values
+    if type(values) is _ndarray and values.dtype is _float64 and values.flags.carray:
+        return values  # the usual case, in as little time as possible
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub" or np.ma.is_masked(values):

@@ -42,20 +42,17 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled; a cache hit stays silent."""
 
+    said = False
+
     def on_start(self, event: event.Event) -> None:
         function = getattr(event.data["dispatcher"], "py_func", None)
         module = getattr(function, "__module__", None) or ""  # None for functions made by exec
-        if module.startswith("unipac"):
-            _unregister()
+        if not self.said and module.startswith("unipac"):
+            self.said = True
             print("unipac: compiling its kernels, once per installation ...", file=sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
         pass
 
 
-_notice = _CompileNotice()
-event.register("numba:compile", _notice)
-
-
-def _unregister() -> None:
-    event.unregister("numba:compile", _notice)
+event.register("numba:compile", _CompileNotice())

@@ -47,6 +47,9 @@ class LinearAgent:
     fixed_actions: Array | None
     """(n, d), read-only; None unless given at construction."""
 
+    _table: table.Table
+    _fixed: Array | None
+
     def __init__(
         self,
         dim: int,
@@ -99,9 +102,10 @@ class LinearAgent:
     def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
         """Take over these arrays, into which the kernels write."""
         self._state, self._levels = compiled.pack(levels, self._confidence)
-        packed = table.packed(fixed)
-        self._table = table.unpacked(packed)
-        self._fixed = None if self.fixed_actions is None else packed
+        self._table, self._fixed = fixed, None
+        if self.fixed_actions is not None:
+            self._fixed = table.packed(fixed)
+            self._table = table.unpacked(self._fixed)
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -203,13 +207,15 @@ class LinearAgent:
             check.real("reward", reward)
             raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
         count = 1 if times is ONCE else check.count("times", times, most=check.LARGEST_COUNT)
-        self._check_total("times", count)
+        total = self._rounds + count
+        if total > check.LARGEST_COUNT:
+            self._check_total("times", count)
         x, y = self._single
         x[0] = waiting.action
         y[0] = value
         self._learn(x, y, count)
         del self._pending[waiting.id]
-        self._rounds += count
+        self._rounds = total
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""

@@ -140,7 +140,10 @@ def choose(
         return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
     s = scratch(levels)
     n, d = X.shape
-    work = optimism.workspace(n, d, levels.size.size)
+    C = levels.size.size
+    work = optimism.workspace(
+        n, d if fixed is None else int(np.int64(0)), C
+    )  # a table needs no room for products
     S = stack.top(levels)
     if fixed is None:
         k = optimism.select(levels, S, X, work, s.means, s.width2)

@@ -1,7 +1,7 @@
 """Four float64 side by side, for kernels that keep their sums in the vector registers of the processor.
 
-Numba leaves it to the compiler to find loops that can be done four numbers at a time, and the short triangular
-ones of this library are not among those that it finds. Kernels therefore say so themselves:
+Numba leaves it to the compiler to find loops that can be done four numbers at a time. The short triangular
+ones of this library are not among those that it finds, so their kernels say it themselves:
 
     total = lanes.zero()
     for j in range(0, d, 4):
@@ -100,12 +100,12 @@ def _pairs(builder: Any, a: Any, b: Any, even: list[int], odd: list[int]) -> Any
     return builder.fadd(_shuffled(builder, a, b, even), _shuffled(builder, a, b, odd))
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def _zero(typing: Any) -> Any:
     return _lanes(), lambda context, builder, sig, args: ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def _load(typing: Any, array: Any, start: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         entry = _entry(context, builder, sig.args[0], args[0], args[1])
@@ -114,7 +114,7 @@ def _load(typing: Any, array: Any, start: Any) -> Any:
     return _lanes(array, types.intp), emit
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vector, index = _UNDEFINED, args[1]
@@ -127,7 +127,7 @@ def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
     return _lanes(array, types.intp, types.intp), emit
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ab = _pairs(builder, args[0], args[1], [0, 4, 2, 6], [1, 5, 3, 7])
@@ -137,7 +137,7 @@ def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     return _lanes(_lanes, _lanes, _lanes, _lanes), emit
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def _total(typing: Any, a: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         lane = [builder.extract_element(args[0], ir.Constant(_int32, k)) for k in range(WIDTH)]

@@ -128,7 +128,8 @@ def level_of(width2: Array, S: int) -> int:
 @jit
 def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
     """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them, up to rounding."""
-    evaluate_all(levels.rows, int(np.int64(1)), S, x.reshape((1, x.size)), 0, 1, means, width2)
+    first, once = int(np.int64(0)), int(np.int64(1))
+    evaluate_all(levels.rows, once, S, x.reshape((1, x.size)), first, once, means, width2)
 
 
 @jit

@@ -118,7 +118,7 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
     if blas:
         bound_by_product(levels, S, X, work)
     else:
-        evaluate_all(levels.rows, S, S, X, 0, n, work.mean, work.width2)
+        evaluate_all(levels.rows, S, S, X, int(np.int64(0)), n, work.mean, work.width2)
         beta = levels.beta[S - 1]
         for k in range(n):
             work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])

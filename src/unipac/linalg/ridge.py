@@ -122,8 +122,9 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
     """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2.
 
-    The row below is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation to
-    the next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the right,
+    The row below is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation
+    to the next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the
+    right,
 
         row ← cos (row + weight t below)     below ← below − t row     1/weight ← 1/weight + t²
 

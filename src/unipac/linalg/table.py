@@ -4,11 +4,11 @@ After a round (x, y), with g_k = ⟨x_k, Σ⁻¹x⟩ for the new Σ and the old 
 
     mean_k  += g_k (y − m)        width_k² −= g_k² (1 + q²)
 
-What takes time is g. It is computed in single precision, from actions of norm 1, and therefore known only up to
-an error e_k; so the table adds g_k (y − m) + e_k |y − m| and subtracts (|g_k| − e_k)² (1 + q²) at most, which
-keeps its means and widths above the true ones. These bounds enter the race of ``optimism`` like any others: it
-evaluates the few actions that may win, so no choice depends on single precision. A level is computed afresh
-after some hundred steps, or when its bounds leave many actions in the race.
+What takes time is g. It is computed in single precision, from actions of norm 1, and so known only up to an
+error e_k. The table adds g_k (y − m) + e_k |y − m| and subtracts (|g_k| − e_k)² (1 + q²) at most, which keeps
+its means and widths above the true ones. Its bounds enter the race of ``optimism`` like any others: the few
+actions that may win are evaluated there, and no choice depends on single precision. A level is computed
+afresh after some hundred steps, or when its bounds leave many actions in the race.
 
 Of nested levels the outermost, as a rule the tightest, follows every round; an inner one that changed is
 computed when a race goes on for long without it.
@@ -66,9 +66,9 @@ class Table(NamedTuple):
     bound: Array
     """(C, n): upper bounds on mean + β width."""
     level: Array
-    """(C, 3): ``squared_factor`` when the level was last computed afresh; the number of steps since, negative if
-    the level has changed and was not followed; the largest of ``optimism.rounding`` since then, for as many
-    steps as there may be."""
+    """(C, 3): ``squared_factor`` when the level was last computed afresh; the number of steps since, negative
+    if the level has changed and was not followed; the largest of ``optimism.rounding`` since then, for as
+    many steps as there may be."""
 
 
 def empty(actions: Array, capacity: int) -> Table:
@@ -200,8 +200,8 @@ def learn(
 ) -> None:
     """Follow the levels after a round, or several equal ones, that changed ``lowest`` and above.
 
-    ``means`` and ``width2`` are those of x before it, ``below`` what ``ridge.add`` left there for the last level
-    that changed.
+    ``means`` and ``width2`` are those of x before it, ``below`` what ``ridge.add`` left there for the last
+    level that changed.
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
@@ -256,7 +256,7 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 def _slack(table: Table, levels: Levels, level: int) -> float:
     """For the rounding of a bound, for an action of norm 1."""
     i = level - 1
-    slack = max(table.level[i, 2], STEPS * optimism.rounding(levels, level, table.level[i, 0]))
+    slack: float = max(table.level[i, 2], STEPS * optimism.rounding(levels, level, table.level[i, 0]))
     table.level[i, 2] = slack
     return slack
 
