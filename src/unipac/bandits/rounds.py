@@ -49,18 +49,20 @@ The table of fixed actions comes beside it, or None: then the code that needs on
 """
 
 _CONSTANTS = len(Confidence._fields)
+_levels_of = jit(stack.unpacked)
+_table_of = jit(table.unpacked)
 
 
 def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
     """The state of an agent, and its levels, which share the memory."""
     state = np.concatenate((np.array(confidence, dtype=np.float64), stack.packed(levels)))
-    return state, stack.unpacked(state[_CONSTANTS:])
+    return state, stack.unpacked(state, _CONSTANTS)
 
 
 @jit
 def unpack(state: State) -> tuple[Levels, Confidence]:
     """The state of an agent by name."""
-    return stack.unpacked(state[_CONSTANTS:]), confidence_of(state)
+    return _levels_of(state, _CONSTANTS), confidence_of(state)
 
 
 class Scratch(NamedTuple):
@@ -148,7 +150,7 @@ def choose(
     if fixed is None:
         k = optimism.select(levels, S, X, work, s.means, s.width2)
     else:
-        k = table.select(table.unpacked(fixed), levels, S, work, s.means, s.width2)
+        k = table.select(_table_of(fixed), levels, S, work, s.means, s.width2)
     v = verdict(levels, S, confidence, k, s.means, s.width2)
     return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
@@ -202,7 +204,7 @@ def learn_with_table(
         s.before[i] = s.width2[i]
     lowest, top = learn(levels, S, confidence, x, y, times, s)
     if lowest > 0:
-        table.learn(fixed, levels, confidence.rule, lowest, S, top, x, y, s.means, s.before, times, s.below)
+        table.learn(fixed, levels, confidence.rule, lowest, S, top, times, s.before, s.below)
     return lowest, top
 
 
@@ -213,6 +215,8 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int)
     The level of an action is decided now, before its reward is looked at.
     """
     levels, confidence = unpack(state)
+    if fixed is not None:
+        arms = _table_of(fixed)
     s = scratch(levels)
     S = stack.top(levels)
     lowest = int(np.int64(1))
@@ -223,7 +227,7 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int)
         if fixed is None:
             _, S = learn(levels, S, confidence, X[t], y[t], times, s)
         else:
-            _, S = learn_with_table(levels, S, table.unpacked(fixed), confidence, X[t], y[t], times, s)
+            _, S = learn_with_table(levels, S, arms, confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -255,6 +259,8 @@ def play(
     empty ``truth`` leaves out the test whether it lies in all sets.
     """
     levels, confidence = unpack(state)
+    if fixed is not None:
+        arms = _table_of(fixed)
     T = rewards.shape[0]
     _, n, d = actions.shape
     capacity = levels.size.size
@@ -274,7 +280,7 @@ def play(
         if offered is None:
             k = optimism.select(levels, S, X, work, s.means, s.width2)
         else:
-            k = table.select(table.unpacked(offered), levels, S, work, s.means, s.width2)
+            k = table.select(arms, levels, S, work, s.means, s.width2)
         choice = verdict(levels, S, confidence, k, s.means, s.width2)
         any_refuted |= choice.refuted
         record.chosen[t] = k
@@ -285,7 +291,7 @@ def play(
         if fixed is None:
             lowest, top = learn(levels, S, confidence, x, y, once, s)
         else:
-            lowest, top = learn_with_table(levels, S, table.unpacked(fixed), confidence, x, y, once, s)
+            lowest, top = learn_with_table(levels, S, arms, confidence, x, y, once, s)
         changed = min(lowest, S)
         S = top
     return T, any_refuted

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unipac._constants import TIE
 from unipac._jit import jit
-from unipac.linalg import lanes, ridge
+from unipac.linalg import lanes, parts, ridge
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _THRESHOLDS = np.array([math.ldexp(1.0 + TIE, -2 * level) for level in range(MOS
 _FIRST = np.tril(np.ones((lanes.WIDTH, lanes.WIDTH)))
 """Row r keeps the first r + 1 of four lanes."""
 
-REFRESH_EVERY = 64
+REFRESH_EVERY = 256
 """So many rotations, or d if that is more, may pass before M is derived from R again."""
 
 
@@ -87,17 +87,16 @@ def packed(levels: Levels) -> Array:
     return np.concatenate(([capacity, d], levels.logdet, levels.beta, counts, levels.rows.reshape(-1)))
 
 
-@jit
-def unpacked(fields: Array) -> Levels:
-    """The stack that was packed; it shares the memory of ``fields``."""
-    C, d = int(fields[0]), int(fields[1])
-    counts = fields[2 + 2 * C : 2 + 4 * C].view(np.int64)
+def unpacked(fields: Array, start: int) -> Levels:
+    """The stack that was packed, from entry ``start`` on; it shares the memory of ``fields``."""
+    C, d = int(fields[start]), int(fields[start + 1])
+    first = start + 2
     return Levels(
-        fields[2 + 4 * C : 2 + 4 * C + C * d * (d + 2)].reshape((C, d, d + 2)),
-        fields[2 : 2 + C],
-        fields[2 + C : 2 + 2 * C],
-        counts[:C],
-        counts[C:],
+        parts.doubles(fields, first + 4 * C, (C, d, d + 2)),
+        parts.doubles(fields, first, (C,)),
+        parts.doubles(fields, first + C, (C,)),
+        parts.integers(fields, first + 2 * C, (C,)),
+        parts.integers(fields, first + 3 * C, (C,)),
     )
 
 

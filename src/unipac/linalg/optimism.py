@@ -208,19 +208,23 @@ def first_largest(values: Array) -> int:
 
 
 @jit
-def rounding(levels: Levels, level: int, m2: float) -> float:
+def rounding(d: int, m2: float, size: float) -> float:
     """By how much a ucb from ``product`` may differ from that of ``evaluate``, for ‖x‖ = 1.
 
     Each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖ in either of them. ``m2`` is the ``squared_factor``,
-    or more.
+    or more, and ``size`` is |β| + ‖z‖.
     """
-    rows = levels.rows[level - 1]
+    return 4.0 * d * EPSILON * math.sqrt(m2) * size
+
+
+@jit
+def outcome_norm(rows: Array) -> float:
+    """‖z‖."""
     d = rows.shape[0]
     z2 = 0.0
     for i in range(d):
         z2 += rows[i, d + 1] ** 2
-    slack: float = 4.0 * d * EPSILON * math.sqrt(m2) * (abs(levels.beta[level - 1]) + math.sqrt(z2))
-    return slack
+    return math.sqrt(z2)
 
 
 @reassociated
@@ -270,7 +274,7 @@ def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> No
     rows = levels.rows[level - 1]
     product(rows, work.columns, m, work.factor, work.u, work.mean, work.width2)
     beta = levels.beta[level - 1]
-    slack = rounding(levels, level, squared_factor(rows))
+    slack = rounding(rows.shape[0], squared_factor(rows), abs(beta) + outcome_norm(rows))
     for p in range(m):
         k = work.left[0, p]
         ucb = work.mean[p] + beta * math.sqrt(work.width2[p])

@@ -22,7 +22,10 @@ layout: one array ``rows`` of shape (d, d + 2), whose row i is
 
     M_i0 ... M_ii | R_ii ... R_i,d-1 | z_i
 
-and one rotation is one pass over two rows.
+and one rotation is one pass over two rows. What is left of the row below after all of them, (m, ·, ρ), tells
+what was learned of any other vector v, since rotations keep lengths and angles:
+
+    width²  falls by ⟨m, v⟩²             mean  falls by ⟨m, v⟩ ρ
 """
 
 from __future__ import annotations
@@ -120,11 +123,10 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
 
 @jit
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
-    """Add ``times`` equal rounds (x, y); ``below`` is scratch space of size d + 2.
+    """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives what is left of the row below.
 
-    The row below is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation
-    to the next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the
-    right,
+    That row is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation to the
+    next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the right,
 
         row ← cos (row + weight t below)     below ← below − t row     1/weight ← 1/weight + t²
 
@@ -146,10 +148,11 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
             next_x -= t * rows[i, i + 2]
             tan2 = (weight * t) * t
             stretch = math.sqrt(1.0 + tan2)  # 1/cos
-            length = rows[i, i + 1] * stretch
+            length = rows[i, i + 1]
             if tan2 <= 1.0:
                 # 1/cos = 1 + excess: written as small corrections, a small rotation rounds less.
                 excess = tan2 / (1.0 + stretch)
+                length += excess * length
                 longer = inverse_weight + t * t
                 lighter = 1.0 / longer
                 sin = (weight * t) * stretch * (inverse_weight * lighter)
@@ -161,6 +164,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
                     below[j] = 0.0 if j == i + 1 else lower
             else:
                 cos = 1.0 / stretch
+                length *= stretch
                 next_x *= cos
                 for j in range(d + 2):
                     upper = cos * rows[i, j]
@@ -169,6 +173,9 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
                     below[j] = 0.0 if j == i + 1 else lower - t * upper
             rows[i, i + 1] = length
         x_i = next_x
+    root = math.sqrt(weight)
+    for j in range(d + 2):
+        below[j] *= root
 
 
 @jit

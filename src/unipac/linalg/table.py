@@ -1,14 +1,14 @@
 """Upper bounds on the ucb of a fixed set of actions, kept up to date in O(n d) a round, in single precision.
 
-After a round (x, y), with g_k = ⟨x_k, Σ⁻¹x⟩ for the new Σ and the old mean m and width q of x,
+A round leaves (m, ρ) below the factors of a level (see ``ridge``), and for every fixed action x_k
 
-    mean_k  += g_k (y − m)        width_k² −= g_k² (1 + q²)
+    g_k = ⟨m, x_k⟩        mean_k −= g_k ρ        width_k² −= g_k²
 
 What takes time is g. It is computed in single precision, from actions of norm 1, and so known only up to an
-error e_k. The table adds g_k (y − m) + e_k |y − m| and subtracts (|g_k| − e_k)² (1 + q²) at most, which keeps
-its means and widths above the true ones. Its bounds enter the race of ``optimism`` like any others: the few
-actions that may win are evaluated there, and no choice depends on single precision. A level is computed
-afresh after some hundred steps, or when its bounds leave many actions in the race.
+error e_k. The table adds |ρ| e_k to the mean and subtracts only (|g_k| − e_k)², which keeps its means and
+widths above the true ones. Its bounds enter the race of ``optimism`` like any others: the few actions that
+may win are evaluated there, and no choice depends on single precision. A level is computed afresh when its M
+was, and when its bounds leave many actions in the race.
 
 Of nested levels the outermost, as a rule the tightest, follows every round; an inner one that changed is
 computed when a race goes on for long without it.
@@ -23,13 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit, reassociated
-from unipac.linalg import optimism, ridge
-from unipac.linalg.levels import NESTED, Levels, grown_array
+from unipac.linalg import optimism, parts, ridge
+from unipac.linalg.levels import NESTED, REFRESH_EVERY, Levels, grown_array
 
 Array = NDArray[np.float64]
-
-STEPS = 256.0
-"""So many steps may follow a fresh start."""
 
 PATIENCE = 16
 """So many actions are evaluated before another level is computed."""
@@ -37,13 +34,10 @@ PATIENCE = 16
 WORTHWHILE = 32.0
 """After so many steps the outermost level is computed afresh if it leaves too many actions in the race."""
 
-ROTATIONS = 64.0
-"""So many may have gone over M since it was derived from R, up to a factor of d."""
-
 SINGLE_EPSILON = float(np.finfo(np.float32).eps)
 
 ROOM = 1e-12
-"""For the rounding of ``STEPS`` subtractions from a squared width, relative to what it was at first."""
+"""For the rounding of all subtractions from a squared width, relative to what it was at first."""
 
 Floats = NDArray[np.float32]
 
@@ -107,7 +101,6 @@ def packed(table: Table) -> Array:
     return np.concatenate(([n, d, len(table.level)], *flat, directions.view(np.float64)))
 
 
-@jit
 def unpacked(fields: Array) -> Table:
     """The table that was packed; it shares the memory of ``fields``."""
     n, d, C = int(fields[0]), int(fields[1]), int(fields[2])
@@ -117,16 +110,15 @@ def unpacked(fields: Array) -> Table:
     width2 = mean + C * n
     bound = width2 + C * n
     level = bound + C * n
-    directions = level + C * 3
     return Table(
-        fields[3:columns].reshape((n, d)),
-        fields[columns:norms].reshape((d, n)),
-        fields[directions:].view(np.float32)[: d * n].reshape((d, n)),
-        fields[norms:mean],
-        fields[mean:width2].reshape((C, n)),
-        fields[width2:bound].reshape((C, n)),
-        fields[bound:level].reshape((C, n)),
-        fields[level:directions].reshape((C, 3)),
+        parts.doubles(fields, 3, (n, d)),
+        parts.doubles(fields, columns, (d, n)),
+        parts.singles(fields, level + 3 * C, (d, n)),
+        parts.doubles(fields, norms, (n,)),
+        parts.doubles(fields, mean, (C, n)),
+        parts.doubles(fields, width2, (C, n)),
+        parts.doubles(fields, bound, (C, n)),
+        parts.doubles(fields, level, (C, 3)),
     )
 
 
@@ -191,25 +183,22 @@ def learn(
     lowest: int,
     S_before: int,
     S: int,
-    x: Array,
-    y: float,
-    means: Array,
-    width2: Array,
     rounds: int,
+    width2: Array,
     below: Array,
 ) -> None:
     """Follow the levels after a round, or several equal ones, that changed ``lowest`` and above.
 
-    ``means`` and ``width2`` are those of x before it, ``below`` what ``ridge.add`` left there for the last
-    level that changed.
+    ``width2`` are the squared widths of its action before; ``below`` is what ``ridge.add`` left there, for
+    the last level that changed.
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
         changed = level == lowest or (level > lowest and rule == NESTED)
         if changed and rule == NESTED and level < S:
             table.level[i, 1] = -1.0
-        elif changed and level <= S_before and _can_step(table, level, width2[i], rounds):
-            _step(table, levels, level, x, y - means[i], width2[i], below)
+        elif changed and level <= S_before and rounds == 1 and _can_step(table, levels, level, width2[i]):
+            _step(table, levels, level, below)
         elif changed or level > S_before:
             compute(table, levels, level)
             bound(table, levels, level)
@@ -218,12 +207,13 @@ def learn(
 
 
 @jit
-def _can_step(table: Table, level: int, q: float, rounds: int) -> bool:
-    """Whether a step for ``rounds`` equal rounds keeps the values of a level close to the true ones.
+def _can_step(table: Table, levels: Levels, level: int, q: float) -> bool:
+    """Whether a round whose squared width was q is followed by a step.
 
-    It does not where widths that were large, relative to single precision, become small at once.
+    Not if M was derived from R anew, which takes back the rounding of all rotations; and not if widths that
+    were large, relative to single precision, may have become small at once.
     """
-    return rounds == 1 and q <= 1.0 and 0.0 <= table.level[level - 1, 1] < STEPS
+    return not is_unknown(table, level) and levels.rotations[level - 1] > 0 and q <= 1.0
 
 
 @jit
@@ -234,11 +224,20 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     block = optimism.block_of(d)
     factor, u = np.empty((block, d)), np.empty((block, n))
     optimism.product(levels.rows[i], table.columns, n, factor, u, table.mean[i], table.width2[i])
+    m2 = optimism.squared_factor(levels.rows[i])
+    slack = steps(d) * optimism.rounding(d, m2, 1.0)
     for k in range(n):
-        table.width2[i, k] *= 1.0 + ROOM
-    table.level[i, 0] = optimism.squared_factor(levels.rows[i])
+        width = math.sqrt(table.width2[i, k]) + slack * table.norms[k]
+        table.width2[i, k] = width * width * (1.0 + ROOM)
+    table.level[i, 0] = m2
     table.level[i, 1] = 0.0
     table.level[i, 2] = 0.0
+
+
+@jit
+def steps(d: int) -> int:
+    """So many may follow before a level is computed afresh."""
+    return max(REFRESH_EVERY, d)
 
 
 @jit
@@ -256,44 +255,38 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 def _slack(table: Table, levels: Levels, level: int) -> float:
     """For the rounding of a bound, for an action of norm 1."""
     i = level - 1
-    slack: float = max(table.level[i, 2], STEPS * optimism.rounding(levels, level, table.level[i, 0]))
+    rows = levels.rows[i]
+    d = rows.shape[0]
+    size = abs(levels.beta[i]) + optimism.outcome_norm(rows)
+    slack: float = max(table.level[i, 2], steps(d) * optimism.rounding(d, table.level[i, 0], size))
     table.level[i, 2] = slack
     return slack
 
 
 @jit
-def _step(
-    table: Table, levels: Levels, level: int, x: Array, residual: float, q: float, below: Array
-) -> None:
-    """Add a round (x, y), where y − mean was ``residual`` and the squared width of x was ``q``.
-
-    The row below M is now parallel to Σ⁻¹x: its square, that is what M'M has lost, is Σ⁻¹xxᵀΣ⁻¹(1 + q).
-    """
+def _step(table: Table, levels: Levels, level: int, below: Array) -> None:
+    """Add a round, given what it left in ``below``."""
     i = level - 1
     mean, width2, bound, norms = table.mean[i], table.width2[i], table.bound[i], table.norms
     d, n = table.directions.shape
-    largest, along = 0.0, 0.0
+    m, rho = below[:d], below[d + 1]
+    largest = optimism.TINY
     for j in range(d):
-        largest = max(largest, abs(below[j]))
+        largest = max(largest, abs(m[j]))
+    for j in range(d):
+        m[j] /= largest
     g = np.empty(n, dtype=np.float32)
-    norm2 = 0.0
-    for j in range(d):
-        below[j] /= largest
-        along += below[j] * x[j]
-        norm2 += below[j] * below[j]
-    _combine(table.directions, below, g)
-    scale = q / (1.0 + q) / along  # since ⟨x, Σ⁻¹x⟩ = q/(1 + q)
-    # Of Σ⁻¹x, as computed from M, and of a sum of d products whose factors were rounded.
-    error = 4.0 * (d + ROTATIONS) * optimism.EPSILON * table.level[i, 0] * math.sqrt(ridge.squared_norm(x))
-    error += (d + 8.0) * SINGLE_EPSILON * abs(scale) * math.sqrt(norm2)
+    _combine(table.directions, m, g)
+    # Of a sum of d products whose factors were rounded.
+    error = (d + 8.0) * SINGLE_EPSILON * largest * math.sqrt(ridge.squared_norm(m))
+    rise = error * abs(rho)
     beta = levels.beta[i]
     slack = _slack(table, levels, level)
-    rise = error * abs(residual)
     for k in range(n):
-        g_k = scale * g[k]
+        g_k = largest * g[k]
         least = max(abs(g_k) - error, 0.0) * norms[k]
-        mean[k] += (g_k * residual + rise) * norms[k]
-        width2[k] = max(width2[k] - least * least * (1.0 + q), 0.0)
+        mean[k] += (rise - g_k * rho) * norms[k]
+        width2[k] = max(width2[k] - least * least, 0.0)
         bound[k] = mean[k] + beta * math.sqrt(width2[k]) + slack * norms[k]
     table.level[i, 1] += 1.0
 
