@@ -161,9 +161,8 @@ def bound_all(state: State, X: Array, out: Array) -> None:
     levels, _ = unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
-    lowest = int(np.int64(1))
     for k in range(X.shape[0]):
-        stack.evaluate_all(levels.rows, lowest, S, X, k, k + 1, s.means, s.width2)
+        stack.evaluate(levels, S, X[k], s.means, s.width2)
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         out[0, k] = s.means[attained]
         out[1, k] = ucb

@@ -5,7 +5,7 @@
 An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds
 every action at once; then the action with the largest bound is evaluated, level by level, until a value
 tops all bounds that are left. The bounds of a large problem come from BLAS and are raised by more than
-their rounding error. Hence the winner is always the first maximiser of the ucb that ``ridge.evaluate``
+their rounding error. Hence the winner is always the first maximiser of the ucb that ``levels.evaluate_all``
 gives, whichever way the bounds were computed.
 """
 
@@ -23,7 +23,7 @@ from unipac.linalg.levels import Levels, evaluate_all
 Array = NDArray[np.float64]
 
 BLAS_FROM = 100_000
-"""From this n d² on, a BLAS product beats a loop over actions."""
+"""From about this n d² on, a BLAS product beats a loop over actions."""
 
 BLOCKS = 4
 """A product with a triangular matrix is done in so many parts, which leaves out 3/8 of it."""
@@ -55,18 +55,18 @@ class Workspace(NamedTuple):
     """(C,): likewise."""
     norm2: Array
     """(n,): squared norms of the actions; with BLAS only, as all that follow but ``exact``."""
-    u: Array
-    """(block, n): some rows of M times all actions."""
     columns: Array
-    """(d, n): the actions still in the race, transposed, one row after the other."""
-    factor: Array
-    """(block, d): some rows of M."""
+    """(d n,): the d columns of the actions still in the race, one after the other."""
+    room: Array
+    """(block (n + d),): for ``product``."""
     exact: NDArray[np.int8]
     """(n,): 1 where the bound is ucb itself, or below that of another action."""
     remaining: NDArray[np.int64]
     """(1,): how many actions are in ``columns``."""
     left: NDArray[np.int64]
-    """(2, n): which these are; and room for others."""
+    """(n,): which these are."""
+    position: NDArray[np.int64]
+    """(n,): where they were before."""
 
 
 @jit
@@ -75,32 +75,26 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
 
     It is cut from two arrays, as each takes its time to be made.
     """
-    block = block_of(d)
-    if n * d * d >= BLAS_FROM:
-        m, rows = n, block
-    else:
-        m, rows = 0, 0
-    floats = np.empty(3 * n + 2 * capacity + m * (1 + block + d) + rows * d)
+    m = n if n * d * d >= BLAS_FROM else 0
+    norm2 = 3 * n + 2 * capacity
+    columns = norm2 + m
+    room = columns + d * m
+    floats = np.empty(room + block_of(d) * (m + d))
     flags = (n + 7) // 8
     counts = np.empty(flags + 1 + 2 * m, dtype=np.int64)
-    trial = 3 * n
-    norm2 = trial + 2 * capacity
-    u = norm2 + m
-    columns = u + block * m
-    factor = columns + d * m
     return Workspace(
         floats[:n],
         floats[n : 2 * n],
-        floats[2 * n : trial],
-        floats[trial : trial + capacity],
-        floats[trial + capacity : norm2],
-        floats[norm2:u],
-        floats[u:columns].reshape((block, m)),
-        floats[columns:factor].reshape((d, m)),
-        floats[factor:].reshape((rows, d)),
+        floats[2 * n : 3 * n],
+        floats[3 * n : 3 * n + capacity],
+        floats[3 * n + capacity : norm2],
+        floats[norm2:columns],
+        floats[columns:room],
+        floats[room:],
         counts[:flags].view(np.int8)[:n],
         counts[flags : flags + 1],
-        counts[flags + 1 :].reshape((2, m)),
+        counts[flags + 1 : flags + 1 + m],
+        counts[flags + 1 + m :],
     )
 
 
@@ -241,7 +235,7 @@ def squared_factor(rows: Array) -> float:
 def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
     """Upper bounds of all actions by one level, from products; all are in the race."""
     n, d = X.shape
-    columns, norm2, index = work.columns, work.norm2, work.left[0]
+    columns, norm2, index = work.columns.reshape((d, n)), work.norm2, work.left
     begin = 0
     while begin + 8 <= n:  # eight actions at a time: one line of the cache in every column
         x0, x1, x2, x3 = X[begin], X[begin + 1], X[begin + 2], X[begin + 3]
@@ -272,11 +266,11 @@ def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> No
     It is raised by more than its rounding error.
     """
     rows = levels.rows[level - 1]
-    product(rows, work.columns, m, work.factor, work.u, work.mean, work.width2)
+    product(rows, work.columns, m, work.room, work.mean, work.width2)
     beta = levels.beta[level - 1]
     slack = rounding(rows.shape[0], squared_factor(rows), abs(beta) + outcome_norm(rows))
     for p in range(m):
-        k = work.left[0, p]
+        k = work.left[p]
         ucb = work.mean[p] + beta * math.sqrt(work.width2[p])
         work.bound[k] = min(work.bound[k], ucb + slack * math.sqrt(work.norm2[k] + TINY))
 
@@ -288,7 +282,7 @@ def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     The others leave ``columns``.
     """
     m = work.remaining[0]
-    index, position = work.left[0], work.left[1]
+    columns, index, position = work.columns, work.left, work.position
     best = -math.inf
     for k in range(work.exact.size):
         if work.exact[k]:
@@ -303,34 +297,33 @@ def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     work.remaining[0] = count
     if count == 0:
         return
-    columns = work.columns.reshape(work.columns.size)
-    for j in range(work.columns.shape[0]):  # in place: nothing is written before it was read
+    for j in range(levels.rows.shape[1]):  # in place: nothing is written before it was read
         for p in range(count):
             columns[j * count + p] = columns[j * m + position[p]]
     _lower_by_product(levels, level, count, work)
 
 
 @jit
-def product(rows: Array, columns: Array, m: int, factor: Array, u: Array, mean: Array, width2: Array) -> None:
+def product(rows: Array, columns: Array, m: int, room: Array, mean: Array, width2: Array) -> None:
     """Means and squared widths of m actions, from BLAS products with some rows of M each.
 
-    ``columns`` begins with their d columns, one after the other; ``factor`` and ``u`` have room for so many
-    rows of M and of the outcome.
+    ``columns`` begins with their d columns, one after the other; ``room`` is for the rows and the products.
     """
     d = rows.shape[0]
-    block = factor.shape[0]
+    block = block_of(d)
     for k in range(m):
         mean[k] = 0.0
         width2[k] = 0.0
     for begin in range(0, d, block):
         end = min(begin + block, d)
-        M = factor.reshape(factor.size)[: (end - begin) * end].reshape(end - begin, end)
-        for i in range(end - begin):
+        count = end - begin
+        M = room[: count * end].reshape((count, end))
+        U = room[count * end : count * (end + m)].reshape((count, m))
+        for i in range(count):
             for j in range(end):
                 M[i, j] = rows[begin + i, j] if j <= begin + i else 0.0
-        U = u.reshape(u.size)[: (end - begin) * m].reshape(end - begin, m)
-        np.dot(M, columns.reshape(columns.size)[: end * m].reshape(end, m), U)
-        for i in range(end - begin):
+        np.dot(M, columns[: end * m].reshape((end, m)), U)
+        for i in range(count):
             z_i = rows[begin + i, d + 1]
             for k in range(m):
                 width2[k] += U[i, k] * U[i, k]

@@ -221,9 +221,9 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     """Means and squared widths of a level, from its factors."""
     i = level - 1
     d, n = table.columns.shape
-    block = optimism.block_of(d)
-    factor, u = np.empty((block, d)), np.empty((block, n))
-    optimism.product(levels.rows[i], table.columns, n, factor, u, table.mean[i], table.width2[i])
+    room = np.empty(optimism.block_of(d) * (n + d))
+    columns = table.columns.reshape(d * n)
+    optimism.product(levels.rows[i], columns, n, room, table.mean[i], table.width2[i])
     m2 = optimism.squared_factor(levels.rows[i])
     slack = steps(d) * optimism.rounding(d, m2, 1.0)
     for k in range(n):
