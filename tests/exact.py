@@ -14,13 +14,13 @@ def on_grid(values):
     return np.rint(np.asarray(values) * GRID).astype(np.int64)
 
 
-def regression(features, rewards, regularization):
+def regression(features, rewards, regularization, grid=GRID):
     """Sigma and b as matrices of 60 digits, from integer features and rewards, without any rounding."""
     mpmath.mp.dps = 60
     gram = features.T @ features
     moment = features.T @ rewards
     d = features.shape[1]
-    scale = mpmath.mpf(GRID) ** 2
+    scale = mpmath.mpf(grid) ** 2
     Sigma = mpmath.matrix(d, d)
     b = mpmath.matrix(d, 1)
     for i in range(d):

@@ -228,6 +228,18 @@ def test_many_equal_rounds_agree_with_fractions(agent, times):
         assert mean == pytest.approx(exact_mean, rel=1e-8)
 
 
+@pytest.mark.nojit
+def test_an_entry_that_cancels_exactly_leaves_nothing_behind():
+    """Proportional leading entries, ever longer: a large rotation makes the next one zero, up to rounding."""
+    rounds = np.array([[6, 6, 0], [150, 150, 9], [900, 900, 6]]) * 10**6
+    agent = unipac.OFUL(3, regularization=0.01, action_norm=2e9)
+    agent.absorb(rounds, np.zeros(3))
+    Sigma, b = regression(rounds, np.zeros(3, dtype=np.int64), 0.01, grid=1)
+    probe = np.array([0.0, 0.0, 1e6])
+    _, width = mean_and_width(Sigma, b, probe)
+    assert agent.choose([probe]).width == pytest.approx(width, rel=1e-9)
+
+
 @pytest.mark.parametrize("q", [1.0, 0.25, 0.1, 1 / 3, 1e-4, 10.0])
 def test_times_fills_levels_as_single_rounds_do(q):
     """Against counting one by one; ties included: a unit vector meets every threshold exactly."""
@@ -279,4 +291,4 @@ def test_grown_stacks_keep_their_state():
 
 
 def test_table_without_actions_is_empty():
-    assert table.empty(np.empty((0, 3)), 4).bound.shape == (4, 0)
+    assert table.filled(np.empty((0, 3)), stack.empty(4, 3, 1.0)).bound.shape == (4, 0)

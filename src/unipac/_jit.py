@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import event
@@ -20,13 +22,12 @@ def jit(function: Callable[P, T]) -> Callable[P, T]:
     order; what users pass is converted before, so that no kernel is compiled a second time. For the same
     reason a kernel does not pass a literal number to another one, but ``int(np.int64(1))``.
     """
-    compiled = numba.njit(cache=True, error_model="numpy")(function)
-    return cast(Callable[P, T], compiled)
+    return _compiled(function)
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
     """As ``jit``, but copied into the kernels that call it: passing many arrays takes time."""
-    return cast(Callable[P, T], numba.njit(cache=True, error_model="numpy", inline="always")(function))
+    return _compiled(function, inline="always")
 
 
 def reassociated(function: Callable[P, T]) -> Callable[P, T]:
@@ -34,9 +35,27 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 
     For sums whose last bits do not matter: those that only enter a bound with room for rounding.
     """
-    flags = {"reassoc", "contract", "nsz"}
-    compiled = numba.njit(cache=True, error_model="numpy", fastmath=flags)(function)
+    return _compiled(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
+    compiled = numba.njit(cache=True, error_model="numpy", **options)(function)
+    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if cache_file is not None and _SOURCES:
+        # Numba recompiles a kernel when its own file changes, but not when a kernel that it contains does.
+        cache_file._source_stamp = _SOURCES
     return cast(Callable[P, T], compiled)
+
+
+def _fingerprint() -> str:
+    """Of all source files of the package, by size and time; empty if they are not files."""
+    package = Path(__file__).parent
+    sources = [(str(path.relative_to(package)), path.stat()) for path in sorted(package.rglob("*.py"))]
+    text = "".join(f"{name} {stat.st_size} {stat.st_mtime_ns}\n" for name, stat in sources)
+    return hashlib.sha256(text.encode()).hexdigest() if text else ""
+
+
+_SOURCES = _fingerprint()
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

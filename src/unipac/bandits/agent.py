@@ -87,11 +87,8 @@ class LinearAgent:
             actions = action_array("fixed_actions", fixed_actions, self.dim).copy()
             check_norms("fixed_actions", actions, self._confidence.action_norm)
             self.fixed_actions = read_only(actions)
-        fixed = table.empty(actions, INITIAL_LEVELS)
-        if len(actions) > 0:
-            table.compute(fixed, levels, 1)
-            table.bound(fixed, levels, 1)
-        self._set_state(levels, fixed)
+        self._arms = actions
+        self._set_state(levels)
         self._single = np.empty((1, self.dim)), np.empty(1)  # where update puts its round for the kernel
         self._owner = secrets.randbits(63)
         self._pending: dict[int, Decision] = {}
@@ -99,13 +96,27 @@ class LinearAgent:
         self._rounds = 0
         self._consistent = True
 
-    def _set_state(self, levels: stack.Levels, fixed: table.Table) -> None:
-        """Take over these arrays, into which the kernels write."""
+    def _set_state(self, levels: stack.Levels) -> None:
+        """Take over these levels, into which the kernels write."""
         self._state, self._levels = compiled.pack(levels, self._confidence)
-        self._table, self._fixed = fixed, None
+        self._table = table.filled(self._arms, levels)
+        self._fixed = None
         if self.fixed_actions is not None:
-            self._fixed = table.packed(fixed)
+            self._fixed = table.packed(self._table)
             self._table = table.unpacked(self._fixed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For ``copy`` and ``pickle``: what shares its memory with another field is left out."""
+        shared = ("_state", "_table", "_fixed", "_single")
+        state = {name: value for name, value in self.__dict__.items() if name not in shared}
+        state["_levels"] = stack.grown(self._levels, len(self._levels.size))
+        state["_pending"] = dict(self._pending)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._single = np.empty((1, self.dim)), np.empty(1)
+        self._set_state(self._levels)
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -400,7 +411,7 @@ class LinearAgent:
         if actions is None:
             if self.fixed_actions is None:
                 raise ValueError("actions must be given: this agent has no fixed_actions, got None")
-            return self._table.actions
+            return self._arms
         return action_array("actions", actions, self.dim)
 
     def _truth(self, truth: ArrayLike | None) -> Array:
@@ -448,7 +459,7 @@ class LinearAgent:
         capacity = len(self._levels.size)
         if needed > capacity:
             capacity = max(needed, 2 * capacity)
-            self._set_state(stack.grown(self._levels, capacity), table.grown(self._table, capacity))
+            self._set_state(stack.grown(self._levels, capacity))
 
     def _refute(self) -> None:
         if self._consistent:

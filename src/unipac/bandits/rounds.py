@@ -60,8 +60,8 @@ def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
 
 
 @jit
-def unpack(state: State) -> tuple[Levels, Confidence]:
-    """The state of an agent by name."""
+def _unpack(state: State) -> tuple[Levels, Confidence]:
+    """The state of an agent by name, for kernels only: the parts keep nothing alive."""
     return _levels_of(state, _CONSTANTS), confidence_of(state)
 
 
@@ -137,7 +137,7 @@ def choose(
     It is -1 if some action is not finite or too long. Numba takes five times as long to hand over a named
     one.
     """
-    levels, confidence = unpack(state)
+    levels, confidence = _unpack(state)
     if fixed is None and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
         return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
     s = scratch(levels)
@@ -158,7 +158,7 @@ def choose(
 @jit
 def bound_all(state: State, X: Array, out: Array) -> None:
     """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
-    levels, _ = unpack(state)
+    levels, _ = _unpack(state)
     s = scratch(levels)
     S = stack.top(levels)
     for k in range(X.shape[0]):
@@ -213,7 +213,7 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int)
 
     The level of an action is decided now, before its reward is looked at.
     """
-    levels, confidence = unpack(state)
+    levels, confidence = _unpack(state)
     if fixed is not None:
         arms = _table_of(fixed)
     s = scratch(levels)
@@ -257,7 +257,7 @@ def play(
     Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
     empty ``truth`` leaves out the test whether it lies in all sets.
     """
-    levels, confidence = unpack(state)
+    levels, confidence = _unpack(state)
     if fixed is not None:
         arms = _table_of(fixed)
     T = rewards.shape[0]

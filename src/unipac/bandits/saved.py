@@ -14,7 +14,6 @@ from unipac import _storage as storage
 from unipac._inputs import read_only
 from unipac.bandits.records import Decision
 from unipac.linalg import levels as stack
-from unipac.linalg import table
 
 if TYPE_CHECKING:
     from unipac.bandits.agent import LinearAgent
@@ -37,7 +36,7 @@ def save(agent: LinearAgent, path: str | os.PathLike[str]) -> None:
     values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
     arrays: dict[str, NDArray[Any]] = {
         **{f"levels.{name}": array for name, array in agent._levels._asdict().items()},
-        **{f"table.{name}": array for name, array in agent._table._asdict().items()},
+        "fixed_actions": agent._arms,
         "pending.actions": np.array([d.action for d in waiting]).reshape(-1, agent.dim),
         "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
     }
@@ -50,7 +49,7 @@ def restore(
     """The agent of a header and arrays; some exception if they do not fit."""
     if arrays["levels.rows"].shape[1] != header["dim"]:
         raise ValueError("dim does not fit the arrays")
-    fixed = arrays["table.actions"]
+    fixed = arrays["fixed_actions"]
     agent = agents[header["agent"]](
         header["dim"], **header["parameters"], fixed_actions=fixed if len(fixed) else None
     )
@@ -62,18 +61,13 @@ def restore(
 
 def _restore(agent: LinearAgent, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     capacity = len(arrays["levels.size"])
-    levels = stack.empty(capacity, agent.dim, 1.0)
-    fixed = table.empty(agent._table.actions, capacity)
-    agent._set_state(
-        stack.Levels(
-            *(storage.like(model, arrays, f"levels.{name}") for name, model in levels._asdict().items())
-        ),
-        table.Table(
-            *(storage.like(model, arrays, f"table.{name}") for name, model in fixed._asdict().items())
-        ),
+    empty = stack.empty(capacity, agent.dim, 1.0)
+    levels = stack.Levels(
+        *(storage.like(model, arrays, f"levels.{name}") for name, model in empty._asdict().items())
     )
-    if agent._levels.size.min() < 0 or not (agent._levels.rows[0].diagonal(1) > 0).all():
+    if levels.size.min() < 0 or not (levels.rows[0].diagonal(1) > 0).all():
         raise ValueError("the levels are not those of any data")
+    agent._set_state(levels)
     agent._rounds = check.count("rounds", header["rounds"], least=0, most=check.LARGEST_COUNT)
     agent._next_id = check.count("next_id", header["next_id"], least=0)
     agent._owner = check.count("owner", header["owner"], least=0)

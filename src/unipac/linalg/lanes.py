@@ -79,6 +79,8 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def _entry(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """The address of an entry, counted in C order."""
+    assert array_type.layout == "C", array_type
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
 

@@ -37,7 +37,7 @@ TRIALS = 16
 EPSILON = float(np.finfo(np.float64).eps)
 
 TINY = 1e-300
-"""Squares of norms below 1e-162 vanish; this takes their place."""
+"""Squares of numbers below 1e-162 vanish, others near it are rounded; this is more."""
 
 
 class Workspace(NamedTuple):
@@ -271,7 +271,7 @@ def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> No
     slack = rounding(rows.shape[0], squared_factor(rows), abs(beta) + outcome_norm(rows))
     for p in range(m):
         k = work.left[p]
-        ucb = work.mean[p] + beta * math.sqrt(work.width2[p])
+        ucb = work.mean[p] + beta * math.sqrt(work.width2[p] + TINY)
         work.bound[k] = min(work.bound[k], ucb + slack * math.sqrt(work.norm2[k] + TINY))
 
 

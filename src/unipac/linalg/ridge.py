@@ -143,7 +143,9 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
     for i in range(d):
         # The slot of x_i becomes zero, and next serves as the (i+1)-st entry of the row below M.
         next_x = below[i + 2]
-        if x_i != 0.0:
+        if x_i == 0.0:
+            below[i + 1] = 0.0  # the same number was stored there, but rounded in another way
+        else:
             t = x_i * rows[i, i]
             next_x -= t * rows[i, i + 2]
             tan2 = (weight * t) * t

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from unipac._jit import jit, reassociated
 from unipac.linalg import optimism, parts, ridge
-from unipac.linalg.levels import NESTED, REFRESH_EVERY, Levels, grown_array
+from unipac.linalg.levels import NESTED, REFRESH_EVERY, Levels, top
 
 Array = NDArray[np.float64]
 
@@ -35,9 +35,6 @@ WORTHWHILE = 32.0
 """After so many steps the outermost level is computed afresh if it leaves too many actions in the race."""
 
 SINGLE_EPSILON = float(np.finfo(np.float32).eps)
-
-ROOM = 1e-12
-"""For the rounding of all subtractions from a squared width, relative to what it was at first."""
 
 Floats = NDArray[np.float32]
 
@@ -65,11 +62,11 @@ class Table(NamedTuple):
     many steps as there may be."""
 
 
-def empty(actions: Array, capacity: int) -> Table:
-    """A table for these actions, to be filled by ``compute``."""
-    n = len(actions)
+def filled(actions: Array, levels: Levels) -> Table:
+    """The table of these actions."""
+    capacity, n = len(levels.size), len(actions)
     norms = np.sqrt((actions**2).sum(axis=1) + optimism.TINY)
-    return Table(
+    table = Table(
         actions=actions,
         columns=np.ascontiguousarray(actions.T),
         directions=np.ascontiguousarray((actions / norms[:, None]).T, dtype=np.float32),
@@ -79,16 +76,11 @@ def empty(actions: Array, capacity: int) -> Table:
         bound=np.zeros((capacity, n)),
         level=np.zeros((capacity, 3)),
     )
-
-
-def grown(table: Table, capacity: int) -> Table:
-    """The same table with room for ``capacity`` levels."""
-    return table._replace(
-        mean=grown_array(table.mean, capacity),
-        width2=grown_array(table.width2, capacity),
-        bound=grown_array(table.bound, capacity),
-        level=grown_array(table.level, capacity),
-    )
+    if n > 0:
+        for level in range(1, top(levels) + 1):
+            compute(table, levels, level)
+            bound(table, levels, level)
+    return table
 
 
 def packed(table: Table) -> Array:
@@ -134,15 +126,12 @@ def select(
     """As ``optimism.select``, from the bounds of the table."""
     optimism.reopen(work)
     unknown = 0
-    for i in range(S):
-        unknown += is_unknown(table, i + 1)
-    first = S
-    while is_unknown(table, first):
-        first -= 1
     for k in range(work.bound.size):
-        work.bound[k] = table.bound[first - 1, k]
-    for i in range(first - 1):
-        if not is_unknown(table, i + 1):
+        work.bound[k] = table.bound[S - 1, k]  # the outermost level is always known
+    for i in range(S - 1):
+        if is_unknown(table, i + 1):
+            unknown += 1
+        else:
             _lower(work, table.bound[i])
     stale = int(table.level[S - 1, 1] >= WORTHWHILE)
     while True:
@@ -194,7 +183,7 @@ def learn(
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
-        changed = level == lowest or (level > lowest and rule == NESTED)
+        changed = level == lowest or (level > lowest and (rule == NESTED or rounds > 1))
         if changed and rule == NESTED and level < S:
             table.level[i, 1] = -1.0
         elif changed and level <= S_before and rounds == 1 and _can_step(table, levels, level, width2[i]):
@@ -211,7 +200,8 @@ def _can_step(table: Table, levels: Levels, level: int, q: float) -> bool:
     """Whether a round whose squared width was q is followed by a step.
 
     Not if M was derived from R anew, which takes back the rounding of all rotations; and not if widths that
-    were large, relative to single precision, may have become small at once.
+    were large, relative to single precision, may have become small at once. With q ≤ 1 all of the rotations
+    were small.
     """
     return not is_unknown(table, level) and levels.rotations[level - 1] > 0 and q <= 1.0
 
@@ -225,10 +215,10 @@ def compute(table: Table, levels: Levels, level: int) -> None:
     columns = table.columns.reshape(d * n)
     optimism.product(levels.rows[i], columns, n, room, table.mean[i], table.width2[i])
     m2 = optimism.squared_factor(levels.rows[i])
-    slack = steps(d) * optimism.rounding(d, m2, 1.0)
+    slack = _drift(d, m2, 1.0)
     for k in range(n):
         width = math.sqrt(table.width2[i, k]) + slack * table.norms[k]
-        table.width2[i, k] = width * width * (1.0 + ROOM)
+        table.width2[i, k] = width * width * (1.0 + 2.0 * steps(d) * optimism.EPSILON)
     table.level[i, 0] = m2
     table.level[i, 1] = 0.0
     table.level[i, 2] = 0.0
@@ -241,13 +231,24 @@ def steps(d: int) -> int:
 
 
 @jit
+def _drift(d: int, m2: float, size: float) -> float:
+    """By how much a followed mean + β width may differ from that of ``evaluate``, for an action of norm 1.
+
+    Rotations keep the length of (u, ⟨m, x⟩) and its angle with (z, ρ). Rounded ones change the former by no
+    more than some d ε ‖M‖ ‖x‖ each, and a mean by ‖z‖ times that, where ‖M‖ only falls: twice ``rounding`` a
+    step.
+    """
+    return 2.0 * steps(d) * optimism.rounding(d, m2, size)
+
+
+@jit
 def bound(table: Table, levels: Levels, level: int) -> None:
     """The upper bounds of a level, from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
     slack = _slack(table, levels, level)
     for k in range(table.norms.size):
-        width = math.sqrt(table.width2[i, k])
+        width = math.sqrt(table.width2[i, k] + optimism.TINY)
         table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
 
 
@@ -258,7 +259,7 @@ def _slack(table: Table, levels: Levels, level: int) -> float:
     rows = levels.rows[i]
     d = rows.shape[0]
     size = abs(levels.beta[i]) + optimism.outcome_norm(rows)
-    slack: float = max(table.level[i, 2], steps(d) * optimism.rounding(d, table.level[i, 0], size))
+    slack: float = max(table.level[i, 2], _drift(d, table.level[i, 0], size))
     table.level[i, 2] = slack
     return slack
 
@@ -287,7 +288,7 @@ def _step(table: Table, levels: Levels, level: int, below: Array) -> None:
         least = max(abs(g_k) - error, 0.0) * norms[k]
         mean[k] += (rise - g_k * rho) * norms[k]
         width2[k] = max(width2[k] - least * least, 0.0)
-        bound[k] = mean[k] + beta * math.sqrt(width2[k]) + slack * norms[k]
+        bound[k] = mean[k] + beta * math.sqrt(width2[k] + optimism.TINY) + slack * norms[k]
     table.level[i, 1] += 1.0
 
 

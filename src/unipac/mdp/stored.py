@@ -25,9 +25,9 @@ from unipac import _storage as storage
 from unipac._constants import NEGLIGIBLE
 from unipac._jit import jit
 from unipac.linalg import ridge
-from unipac.linalg.levels import DISJOINT, NESTED, REFRESH_EVERY, SINGLE, grown_array, threshold
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array, threshold
 from unipac.mdp import counted
-from unipac.mdp.counted import Counted
+from unipac.mdp.counted import REFRESH_EVERY, Counted
 from unipac.mdp.episodes import Rules, set_radii
 
 Array = NDArray[np.float64]
