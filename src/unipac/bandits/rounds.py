@@ -142,10 +142,7 @@ def choose(
         return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
     s = scratch(levels)
     n, d = X.shape
-    C = levels.size.size
-    work = optimism.workspace(
-        n, d if fixed is None else int(np.int64(0)), C
-    )  # a table needs no room for products
+    work = optimism.workspace(n, d, levels.size.size)
     S = stack.top(levels)
     if fixed is None:
         k = optimism.select(levels, S, X, work, s.means, s.width2)
