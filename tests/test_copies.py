@@ -114,3 +114,46 @@ def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
     assert text.count("return math.sqrt(noise**2") == 1
     source.write_text(text.replace("return math.sqrt(noise**2", "return 2.0 * math.sqrt(noise**2"))
     assert run() == (pytest.approx(2 * radius), 0)
+
+
+@pytest.mark.parametrize("name", ["NestedOFUL", "UPACOFUL", "OFUL", "LinUCB"])
+def test_what_happens_between_choice_and_reward(name):
+    """An action is not evaluated again for its reward if nothing came in between, and else it is."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6, 3))
+    X /= np.linalg.norm(X, axis=2, keepdims=True)
+    y = rng.standard_normal(40)
+
+    def nothing(agent, t):
+        pass
+
+    def another_choice(agent, t):
+        agent.forget(agent.choose(X[t - 1]))
+
+    def all_bounds(agent, t):
+        agent.bounds(X[t - 1])
+
+    def a_refused_choice(agent, t):
+        with pytest.raises(ValueError, match="actions"):
+            agent.choose(np.full((2, 3), np.nan))
+
+    def learning(agent, t):
+        agent.absorb(X[t, :1], y[t : t + 1])
+
+    def a_run(agent, t):
+        agent.play(X[t], y[None, :6])
+
+    def run(between, fresh):
+        agent = BANDITS[name]()
+        for t in range(40):
+            decision = agent.choose(X[t])
+            between(agent, t)
+            if fresh:
+                agent = pickle.loads(pickle.dumps(agent))  # which remembers no values
+            agent.update(decision.id, y[t])
+        return agent.levels(), agent.bounds(X[0])
+
+    for between in (nothing, another_choice, all_bounds, a_refused_choice, learning, a_run):
+        (levels, bounds), (expected, judged) = run(between, False), run(between, True)
+        assert levels == expected, between.__name__
+        np.testing.assert_array_equal(bounds, judged)

@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 INITIAL_LEVELS = 8
 
 ONCE = 1
+NOTHING = -1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
 
@@ -49,6 +50,9 @@ class LinearAgent:
 
     _table: table.Table
     _fixed: Array | None
+
+    _evaluated: int
+    """The decision whose action the kernels evaluated last, while nothing was learned since."""
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class LinearAgent:
     def _set_state(self, levels: stack.Levels) -> None:
         """Take over these levels, into which the kernels write."""
         self._state, self._levels = compiled.pack(levels, self._confidence)
+        self._evaluated = NOTHING
         self._table = table.filled(self._arms, levels)
         self._fixed = None
         if self.fixed_actions is not None:
@@ -224,7 +229,7 @@ class LinearAgent:
         x, y = self._single
         x[0] = waiting.action
         y[0] = value
-        self._learn(x, y, count)
+        self._learn(x, y, count, known=waiting.id == self._evaluated)
         del self._pending[waiting.id]
         self._rounds = total
 
@@ -348,6 +353,7 @@ class LinearAgent:
         It refuses actions that are not finite or too long.
         """
         choice = compiled.choose(self._state, self._fixed if fixed else None, X)
+        self._evaluated = self._next_id
         if choice[0] < 0:
             check_norms("actions", X, self._confidence.action_norm)
         return cast(compiled.Verdict, choice)
@@ -355,12 +361,14 @@ class LinearAgent:
     def _bound_all(self, X: Array, out: Array) -> bool:
         """Write mean, ucb and lcb of every action; whether the sets have a point in common."""
         compiled.bound_all(self._state, X, out)
+        self._evaluated = NOTHING
         return True
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         """Play rounds on checked arrays."""
         fixed = X.ndim == 2 and self.fixed_actions is not None and np.array_equal(X, self.fixed_actions)
         actions = X[None] if X.ndim == 2 else X
+        self._evaluated = NOTHING
         done = 0
         while True:
             rest = trace.part(done, len(y))
@@ -382,14 +390,19 @@ class LinearAgent:
                 return
             self._make_room()
 
-    def _learn(self, X: Array, y: Array, times: int) -> None:
-        """Learn rounds from checked arrays, each counted ``times``."""
+    def _learn(self, X: Array, y: Array, times: int, known: bool = False) -> None:
+        """Learn rounds from checked arrays, each counted ``times``.
+
+        ``known``: there is one, and the kernel evaluated its action last, with all that was learned by now.
+        """
         if times > 1:
             self._make_room(X[0], times)
-        done = compiled.learn_all(self._state, self._fixed, X, y, times)
+            known = known and self._evaluated != NOTHING
+        self._evaluated = NOTHING
+        done = compiled.learn_all(self._state, self._fixed, X, y, times, known)
         while done < len(y):
             self._make_room()
-            done += compiled.learn_all(self._state, self._fixed, X[done:], y[done:], times)
+            done += compiled.learn_all(self._state, self._fixed, X[done:], y[done:], times, False)
 
     def _size_bound(self, level: int) -> float:
         """The proven bound on the size of a level."""

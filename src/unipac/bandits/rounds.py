@@ -19,7 +19,7 @@ from unipac._jit import inlined, jit
 from unipac.bandits.confidence import Confidence, set_radii
 from unipac.bandits.confidence import unpacked as confidence_of
 from unipac.linalg import levels as stack
-from unipac.linalg import optimism, ridge, table
+from unipac.linalg import optimism, parts, ridge, table
 from unipac.linalg.levels import SINGLE, Levels
 from unipac.linalg.table import Table
 
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 State = Array
-"""Confidence and Levels in one array: Numba takes its time to receive each.
+"""Confidence, Levels, and the values of one action by level, in one array: Numba is slow to receive each.
 
 The table of fixed actions comes beside it, or None: then the code that needs one is not even compiled.
 """
@@ -55,7 +55,8 @@ _table_of = jit(table.unpacked)
 
 def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
     """The state of an agent, and its levels, which share the memory."""
-    state = np.concatenate((np.array(confidence, dtype=np.float64), stack.packed(levels)))
+    last = np.zeros(2 * len(levels.size))
+    state = np.concatenate((np.array(confidence, dtype=np.float64), stack.packed(levels), last))
     return state, stack.unpacked(state, _CONSTANTS)
 
 
@@ -69,9 +70,9 @@ class Scratch(NamedTuple):
     """Values of one action by level, and room for a rotation."""
 
     means: Array
-    """(C,)."""
+    """(C,): in the state, where they last until another action is evaluated."""
     width2: Array
-    """(C,)."""
+    """(C,): likewise."""
     before: Array
     """(C,): squared widths before the round was added."""
     below: Array
@@ -79,11 +80,13 @@ class Scratch(NamedTuple):
 
 
 @jit
-def scratch(levels: Levels) -> Scratch:
+def scratch(state: State, levels: Levels) -> Scratch:
     """Scratch memory for a stack of levels."""
     C, d, _ = levels.rows.shape
-    floats = np.empty(3 * C + d + 2)
-    return Scratch(floats[:C], floats[C : 2 * C], floats[2 * C : 3 * C], floats[3 * C :])
+    floats = np.empty(C + d + 2)
+    means = parts.doubles(state, state.size - 2 * C, (C,))
+    width2 = parts.doubles(state, state.size - C, (C,))
+    return Scratch(means, width2, floats[:C], floats[C:])
 
 
 @jit
@@ -140,7 +143,7 @@ def choose(
     levels, confidence = _unpack(state)
     if fixed is None and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
         return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
-    s = scratch(levels)
+    s = scratch(state, levels)
     n, d = X.shape
     work = optimism.workspace(n, d, levels.size.size)
     S = stack.top(levels)
@@ -156,7 +159,7 @@ def choose(
 def bound_all(state: State, X: Array, out: Array) -> None:
     """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
     levels, _ = _unpack(state)
-    s = scratch(levels)
+    s = scratch(state, levels)
     S = stack.top(levels)
     for k in range(X.shape[0]):
         stack.evaluate(levels, S, X[k], s.means, s.width2)
@@ -205,21 +208,23 @@ def learn_with_table(
 
 
 @jit
-def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int) -> int:
+def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int, known: bool) -> int:
     """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
-    The level of an action is decided now, before its reward is looked at.
+    The level of an action is decided now, before its reward is looked at. ``known``: there is one, and its
+    values in the state are up to date.
     """
     levels, confidence = _unpack(state)
     if fixed is not None:
         arms = _table_of(fixed)
-    s = scratch(levels)
+    s = scratch(state, levels)
     S = stack.top(levels)
     lowest = int(np.int64(1))
     for t in range(y.size):
         if levels.size.size <= S:
             return t
-        stack.evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+        if not known:
+            stack.evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
         if fixed is None:
             _, S = learn(levels, S, confidence, X[t], y[t], times, s)
         else:
@@ -260,7 +265,7 @@ def play(
     T = rewards.shape[0]
     _, n, d = actions.shape
     capacity = levels.size.size
-    s = scratch(levels)
+    s = scratch(state, levels)
     work = optimism.workspace(n, d, capacity)
     inside = np.ones(capacity, dtype=np.bool_)
     once = int(np.int64(1))
