@@ -8,6 +8,7 @@ import unipac
 from unipac._jit import jit
 from unipac.linalg import lanes, parts, ridge
 from unipac.linalg import levels as stack
+from unipac.linalg.values import evaluate_all
 
 
 @jit
@@ -90,14 +91,14 @@ def test_all_actions_and_levels_at_once(d):
     levels = stack_with_data(rng, d)
     X = rng.standard_normal((5, d))
     means, width2 = np.empty(15), np.empty(15)
-    stack.evaluate_all(levels.rows, 1, 3, X, 0, 5, means, width2)
+    evaluate_all(levels.rows, 1, 3, X, 0, 5, means, width2)
     for k in range(5):
         for i in range(3):
             mean, square = ridge.evaluate(levels.rows[i], X[k])
             assert means[3 * k + i] == pytest.approx(mean, rel=1e-12, abs=1e-13)
             assert width2[3 * k + i] == pytest.approx(square, rel=1e-13)
     one_mean, one_width2 = np.empty(1), np.empty(1)
-    stack.evaluate_all(levels.rows, 2, 2, X, 4, 5, one_mean, one_width2)
+    evaluate_all(levels.rows, 2, 2, X, 4, 5, one_mean, one_width2)
     assert (one_mean[0], one_width2[0]) == (means[13], width2[13])
     stack.evaluate(levels, 3, X[1].copy(), one_row := np.empty(3), squares := np.empty(3))
     np.testing.assert_array_equal([one_row, squares], [means[3:6], width2[3:6]])

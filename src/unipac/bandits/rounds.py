@@ -22,6 +22,7 @@ from unipac.linalg import levels as stack
 from unipac.linalg import optimism, parts, ridge, table
 from unipac.linalg.levels import SINGLE, Levels
 from unipac.linalg.table import Table
+from unipac.linalg.values import evaluate_all
 
 Array = NDArray[np.float64]
 
@@ -224,7 +225,7 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int,
         if levels.size.size <= S:
             return t
         if not known:
-            stack.evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
         if fixed is None:
             _, S = learn(levels, S, confidence, X[t], y[t], times, s)
         else:

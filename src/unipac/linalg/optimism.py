@@ -5,7 +5,7 @@
 An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds
 every action at once; then the action with the largest bound is evaluated, level by level, until a value
 tops all bounds that are left. The bounds of a large problem come from BLAS and are raised by more than
-their rounding error. Hence the winner is always the first maximiser of the ucb that ``levels.evaluate_all``
+their rounding error. Hence the winner is always the first maximiser of the ucb that ``values.evaluate_all``
 gives, whichever way the bounds were computed.
 """
 
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import inlined, jit, reassociated
-from unipac.linalg.levels import Levels, evaluate_all
+from unipac.linalg.levels import Levels
+from unipac.linalg.values import evaluate_all
 
 Array = NDArray[np.float64]
 
