@@ -134,7 +134,7 @@ def test_bounds_of_the_table_are_never_too_small(agent, regularization, norm):
     """Ill-conditioned data, outliers, M derived anew: all bounds of known levels, every few rounds."""
     rng = np.random.default_rng(5)
     for d, n in ((1, 3), (3, 12), (10, 30)):
-        X = rng.standard_normal((n, d)) * [[1.0], [1e-3], [1e-6]][n % 3]
+        X = rng.standard_normal((n, d)) * 10.0 ** -rng.integers(0, 7, (n, 1))
         X[n // 2 :] = X[: n - n // 2] * (1 + 1e-9 * rng.standard_normal((n - n // 2, 1)))
         X[-1] = 0.0
         X *= norm / np.linalg.norm(X, axis=1).max()

@@ -93,7 +93,6 @@ class LinearAgent:
             self.fixed_actions = read_only(actions)
         self._arms = actions
         self._set_state(levels)
-        self._single = np.empty((1, self.dim)), np.empty(1)  # where update puts its round for the kernel
         self._owner = secrets.randbits(63)
         self._pending: dict[int, Decision] = {}
         self._next_id = 0
@@ -104,6 +103,7 @@ class LinearAgent:
         """Take over these levels, into which the kernels write."""
         self._state, self._levels = compiled.pack(levels, self._confidence)
         self._evaluated = NOTHING
+        self._single = np.empty((1, self.dim)), np.empty(1)  # where update puts its round for the kernel
         self._table = table.filled(self._arms, levels)
         self._fixed = None
         if self.fixed_actions is not None:
@@ -120,7 +120,6 @@ class LinearAgent:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._single = np.empty((1, self.dim)), np.empty(1)
         self._set_state(self._levels)
 
     def __repr__(self) -> str:
@@ -223,15 +222,13 @@ class LinearAgent:
             check.real("reward", reward)
             raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
         count = 1 if times is ONCE else check.count("times", times, most=check.LARGEST_COUNT)
-        total = self._rounds + count
-        if total > check.LARGEST_COUNT:
-            self._check_total("times", count)
+        self._check_total("times", count)
         x, y = self._single
         x[0] = waiting.action
         y[0] = value
-        self._learn(x, y, count, known=waiting.id == self._evaluated)
+        self._learn(x, y, count, decision=waiting.id)
         del self._pending[waiting.id]
-        self._rounds = total
+        self._rounds += count
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""
@@ -390,14 +387,11 @@ class LinearAgent:
                 return
             self._make_room()
 
-    def _learn(self, X: Array, y: Array, times: int, known: bool = False) -> None:
-        """Learn rounds from checked arrays, each counted ``times``.
-
-        ``known``: there is one, and the kernel evaluated its action last, with all that was learned by now.
-        """
+    def _learn(self, X: Array, y: Array, times: int, decision: int | None = None) -> None:
+        """Learn rounds from checked arrays, each counted ``times``; that of a decision, if there was one."""
         if times > 1:
             self._make_room(X[0], times)
-            known = known and self._evaluated != NOTHING
+        known = decision == self._evaluated
         self._evaluated = NOTHING
         done = compiled.learn_all(self._state, self._fixed, X, y, times, known)
         while done < len(y):

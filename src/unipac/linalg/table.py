@@ -248,8 +248,13 @@ def bound(table: Table, levels: Levels, level: int) -> None:
     beta = levels.beta[i]
     slack = _slack(table, levels, level)
     for k in range(table.norms.size):
-        width = math.sqrt(table.width2[i, k] + optimism.TINY)
-        table.bound[i, k] = table.mean[i, k] + beta * width + slack * table.norms[k]
+        table.bound[i, k] = _ucb(table.mean[i, k], table.width2[i, k], beta, slack * table.norms[k])
+
+
+@jit
+def _ucb(mean: float, width2: float, beta: float, slack: float) -> float:
+    """Mean + β width, and room for rounding."""
+    return mean + beta * math.sqrt(width2 + optimism.TINY) + slack
 
 
 @jit
@@ -288,7 +293,7 @@ def _step(table: Table, levels: Levels, level: int, below: Array) -> None:
         least = max(abs(g_k) - error, 0.0) * norms[k]
         mean[k] += (rise - g_k * rho) * norms[k]
         width2[k] = max(width2[k] - least * least, 0.0)
-        bound[k] = mean[k] + beta * math.sqrt(width2[k] + optimism.TINY) + slack * norms[k]
+        bound[k] = _ucb(mean[k], width2[k], beta, slack * norms[k])
     table.level[i, 1] += 1.0
 
 
