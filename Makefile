@@ -15,7 +15,7 @@ help:
 	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
-	@echo "make paper     the full experiments, their report and docs/experiments.md (up to an hour)"
+	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.runtime: pyproject.toml
@@ -36,7 +36,8 @@ test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
-		tests/test_linalg.py tests/test_contract.py tests/test_converges.py tests/test_mdp_faithful.py
+		tests/linalg/test_linalg.py tests/contract/test_bandit_contract.py tests/measured/test_converges.py \
+		tests/faithful/test_faithful_mdp.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -59,7 +60,7 @@ bench-instructions: $(VENV)/.dev
 paper: $(VENV)/.runtime
 	$(VENV)/bin/unipac run paper --full
 	$(VENV)/bin/unipac report results/paper
-	$(RUN) docs/write_experiments.py results/paper
+	$(RUN) docs/results/write_experiments.py results/paper
 
 clean:
 	rm -rf $(VENV) .venv-peers results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""From the results of a run: tables on the screen, and those of docs/benchmarks.md with its figure.
+"""From the results of a run: tables on the screen, and those of docs/results/benchmarks.md with its figure.
 
 python benchmarks/report.py [FILE]
 """
@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
+DOCS = HERE.parent / "docs" / "results"
 
 TITLES = {
     "a": "choose and update, one round at a time, d = 20, n = 10",
@@ -184,7 +184,7 @@ def markdown(headings: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
 
 
 def generated(results: dict[str, Any]) -> str:
-    """The part of docs/benchmarks.md that comes from a run."""
+    """The part of docs/results/benchmarks.md that comes from a run."""
     m = results["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in m["versions"].items())
     peers = ", ".join(

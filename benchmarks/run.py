@@ -4,7 +4,7 @@
 
 ``make bench`` installs the peers first, one environment each under ``.venv-peers``. A peer that does not
 install or fails is named, and the run goes on. Results go to ``benchmarks/results.json``, from which
-``report.py`` makes the tables and the figure of ``docs/benchmarks.md``.
+``report.py`` makes the tables and the figure of ``docs/results/benchmarks.md``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import report
 import workloads
 from rich.console import Console
 
+import report
 import unipac
 
 HERE = Path(__file__).parent
@@ -387,7 +387,7 @@ def main() -> None:
         peer.close()
     out.write_text(json.dumps(results, indent=1, default=float) + "\n")
     report.print_tables(results)
-    console.print(f"written to {out.name}; python benchmarks/report.py renews docs/benchmarks.md")
+    console.print(f"written to {out.name}; python benchmarks/report.py renews docs/results/benchmarks.md")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.bandits import rounds
+from unipac.bandits.base import rounds
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
-from unipac.mdp import backward
+from unipac.linalg.fast.evaluate import evaluate_one
+from unipac.mdp.linear.base import backward
 
 SHAPES = [(5, 20), (20, 10), (50, 1000), (128, 1000)]
 
@@ -79,7 +80,7 @@ def test_evaluate_all_levels(benchmark: Any, d: int) -> None:
     levels = learner._levels
     S = stack.top(levels)
     x = unit_rows(np.random.default_rng(1), 1, d)[0]
-    benchmark(stack.evaluate, levels, S, x, np.empty(S), np.empty(S))
+    benchmark(evaluate_one, levels, S, x, np.empty(S), np.empty(S))
 
 
 @pytest.mark.parametrize("agent", ["FLUTE", "NestedFLUTE"])

@@ -6,9 +6,9 @@ import os
 
 from unipac import _storage as storage
 from unipac import bandits, mdp
-from unipac.bandits import saved as saved_bandit
-from unipac.mdp import saved as saved_mdp
-from unipac.mdp.agent import FeatureFunction
+from unipac.bandits.base import saved as saved_bandit
+from unipac.mdp.base import saved as saved_mdp
+from unipac.mdp.base.agent import FeatureFunction
 
 
 def load(

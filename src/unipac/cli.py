@@ -97,7 +97,7 @@ def list_all() -> None:
     _print_list("Agents for linear MDPs", {name: first_line(agent) for name, agent in mdp.AGENTS.items()})
     _print_list("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
     _print_list("Linear MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
-    out.print("\nYour own: a TOML file names them, also as module:object; see docs/experiments.md.")
+    out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
 
 
 def _print_list(title: str, lines: dict[str, str]) -> None:

@@ -1,11 +1,11 @@
 """Linear bandit agents, one algorithm per file."""
 
-from unipac.bandits.agent import LinearAgent
 from unipac.bandits.ball_oful import BallOFUL
+from unipac.bandits.base.agent import LinearAgent
+from unipac.bandits.base.records import Bounds, Decision, Level, Trace
 from unipac.bandits.linucb import LinUCB
 from unipac.bandits.nested_oful import NestedOFUL
 from unipac.bandits.oful import OFUL
-from unipac.bandits.records import Bounds, Decision, Level, Trace
 from unipac.bandits.upac_oful import UPACOFUL
 
 AGENTS: dict[str, type[LinearAgent]] = {

@@ -23,9 +23,9 @@ from unipac import _checks as check
 from unipac._checks import one_of
 from unipac._inputs import check_norms
 from unipac._jit import jit
-from unipac.bandits import rounds as compiled
-from unipac.bandits.agent import LinearAgent
-from unipac.bandits.records import Trace
+from unipac.bandits.base import rounds as compiled
+from unipac.bandits.base.agent import LinearAgent
+from unipac.bandits.base.records import Trace
 from unipac.linalg import ridge
 from unipac.linalg.levels import SINGLE, Levels
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.bandits.agent import LinearAgent
+from unipac.bandits.base.agent import LinearAgent
 from unipac.linalg.levels import SINGLE
 
 

@@ -18,7 +18,7 @@ It differs from Algorithm 1 (``upac_oful``) in three ways, none of which touches
           β_l = √(R² [log det(Σ^l/λ) + 2 log(1/δ_l)] + λS²)                     theory.radii.mixture
           δ_l = (δ/2)/(l(l+1)), and δ/2 for all data                            bandits.confidence.set_radii
 
-``docs/nested_oful.md`` has the proof in full and what was measured.
+``docs/agents/nested_oful.md`` has the proof in full and what was measured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
-from unipac.bandits.agent import LinearAgent
+from unipac.bandits.base.agent import LinearAgent
 from unipac.linalg.levels import NESTED
 
 

@@ -7,7 +7,7 @@
 
 The maximum over (x, θ) in D_k × {θ: ‖θ − w‖_Σ ≤ β} of ⟨x, θ⟩ has the closed form above. β grows with the
 number of rounds, so bad actions are tried again and again: regret O(d √K log K), but no convergence
-(``docs/oful.md``).
+(``docs/agents/oful.md``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
-from unipac.bandits.agent import LinearAgent
+from unipac.bandits.base.agent import LinearAgent
 from unipac.linalg.levels import SINGLE
 
 

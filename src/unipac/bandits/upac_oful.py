@@ -47,8 +47,8 @@ The same in plain NumPy, slow and without its safeguards:
     True
 
 Theorem 1: with probability 1 − δ, for all ε > 0 at once, the number of rounds with a gap above ε is
-O(d² log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants. ``docs/upac_oful.md`` lists every
-deviation.
+O(d² log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants.
+``docs/agents/upac_oful.md`` lists every deviation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from unipac._checks import one_of
-from unipac.bandits.agent import LinearAgent
+from unipac.bandits.base.agent import LinearAgent
 from unipac.linalg.levels import DISJOINT
 
 

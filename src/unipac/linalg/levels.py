@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from unipac._constants import TIE
 from unipac._jit import jit
-from unipac.linalg import parts, ridge
-from unipac.linalg.values import evaluate_all
+from unipac.linalg import ridge
 
 Array = NDArray[np.float64]
 
@@ -78,26 +77,6 @@ def grown_array(array: NDArray[Any], capacity: int) -> NDArray[Any]:
     return larger
 
 
-def packed(levels: Levels) -> Array:
-    """A stack in one array of floats, since Numba takes its time to receive each array."""
-    capacity, d, _ = levels.rows.shape
-    counts = np.concatenate((levels.size, levels.rotations)).view(np.float64)  # the same bits
-    return np.concatenate(([capacity, d], levels.logdet, levels.beta, counts, levels.rows.reshape(-1)))
-
-
-def unpacked(fields: Array, start: int) -> Levels:
-    """The stack that was packed, from entry ``start`` on; it shares the memory of ``fields``."""
-    C, d = int(fields[start]), int(fields[start + 1])
-    first = start + 2
-    return Levels(
-        parts.doubles(fields, first + 4 * C, (C, d, d + 2)),
-        parts.doubles(fields, first, (C,)),
-        parts.doubles(fields, first + C, (C,)),
-        parts.integers(fields, first + 2 * C, (C,)),
-        parts.integers(fields, first + 3 * C, (C,)),
-    )
-
-
 @jit
 def top(levels: Levels) -> int:
     """S: the largest index of a non-empty level, at least 1."""
@@ -120,13 +99,6 @@ def level_of(width2: Array, S: int) -> int:
     while level <= S and width2[level - 1] <= threshold(level):
         level += 1
     return level
-
-
-@jit
-def evaluate(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
-    """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them, up to rounding."""
-    first, once = int(np.int64(0)), int(np.int64(1))
-    evaluate_all(levels.rows, once, S, x.reshape((1, x.size)), first, once, means, width2)
 
 
 @jit

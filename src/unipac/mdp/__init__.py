@@ -1,10 +1,10 @@
 """Agents for linear MDPs, one algorithm per file."""
 
-from unipac.mdp.agent import EpisodicAgent
-from unipac.mdp.flute import FLUTE
-from unipac.mdp.lsvi_ucb import LSVIUCB
-from unipac.mdp.nested_flute import NestedFLUTE
-from unipac.mdp.records import EpisodeTrace, StageLevel
+from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.records import EpisodeTrace, StageLevel
+from unipac.mdp.linear.flute import FLUTE
+from unipac.mdp.linear.lsvi_ucb import LSVIUCB
+from unipac.mdp.linear.nested_flute import NestedFLUTE
 
 AGENTS: dict[str, type[EpisodicAgent]] = {
     "NestedFLUTE": NestedFLUTE,

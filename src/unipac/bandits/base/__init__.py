@@ -1,0 +1,1 @@
+"""What bandit agents are made of: the protocol, records, and the machinery of those with levels."""

@@ -1,0 +1,312 @@
+"""Compiled rounds, shared by the agents whose state is a stack of levels.
+
+choose   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
+learn    add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
+play     both, round after round
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._constants import NEGLIGIBLE
+from unipac._inputs import first_invalid, largest_norm
+from unipac._jit import inlined, jit
+from unipac.bandits.base.confidence import Confidence, set_radii
+from unipac.bandits.base.confidence import unpacked as confidence_of
+from unipac.linalg import levels as stack
+from unipac.linalg import ridge
+from unipac.linalg.fast import argmax, fixed_actions, packing
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
+from unipac.linalg.fast.fixed_actions import Table
+from unipac.linalg.levels import SINGLE, Levels
+
+Array = NDArray[np.float64]
+
+REFUTED = 1e-12
+"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
+
+
+class Verdict(NamedTuple):
+    """What is known of a chosen action."""
+
+    chosen: int
+    level: int
+    mean: float
+    width: float
+    ucb: float
+    lcb: float
+    certificate: float
+    refuted: bool
+
+
+State = Array
+"""Confidence, Levels, and the values of one action by level, in one array: Numba is slow to receive each.
+
+The table of fixed actions comes beside it, or None: then the code that needs one is not even compiled.
+"""
+
+_CONSTANTS = len(Confidence._fields)
+_levels_of = jit(packing.unpacked_levels)
+_table_of = jit(fixed_actions.unpacked)
+
+
+def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
+    """The state of an agent, and its levels, which share the memory."""
+    last = np.zeros(2 * len(levels.size))
+    state = np.concatenate((np.array(confidence, dtype=np.float64), packing.packed_levels(levels), last))
+    return state, packing.unpacked_levels(state, _CONSTANTS)
+
+
+@jit
+def _unpack(state: State) -> tuple[Levels, Confidence]:
+    """The state of an agent by name, for kernels only: the parts keep nothing alive."""
+    return _levels_of(state, _CONSTANTS), confidence_of(state)
+
+
+class Scratch(NamedTuple):
+    """Values of one action by level, and room for a rotation."""
+
+    means: Array
+    """(C,): in the state, where they last until another action is evaluated."""
+    width2: Array
+    """(C,): likewise."""
+    before: Array
+    """(C,): squared widths before the round was added."""
+    below: Array
+    """(d + 2,)."""
+
+
+@jit
+def scratch(state: State, levels: Levels) -> Scratch:
+    """Scratch memory for a stack of levels."""
+    C, d, _ = levels.rows.shape
+    floats = np.empty(C + d + 2)
+    means = packing.doubles(state, state.size - 2 * C, (C,))
+    width2 = packing.doubles(state, state.size - C, (C,))
+    return Scratch(means, width2, floats[:C], floats[C:])
+
+
+@jit
+def verdict(
+    levels: Levels, S: int, confidence: Confidence, index: int, means: Array, width2: Array
+) -> Verdict:
+    """Bounds, level and certificate of the action chosen, from its values by level."""
+    ucb, lcb, attained = bounds(levels, S, means, width2)
+    level = 1 if confidence.rule == SINGLE else stack.level_of(width2, S)
+    certificate, refuted = certify(confidence, ucb, ucb, lcb)
+    width = math.sqrt(width2[attained])
+    return Verdict(index, level, means[attained], width, ucb, lcb, certificate, refuted)
+
+
+@jit
+def bounds(levels: Levels, S: int, means: Array, width2: Array) -> tuple[float, float, int]:
+    """Least upper bound, greatest lower bound, and the position of the set that attains the former."""
+    ucb = math.inf
+    lcb = -math.inf
+    attained = 0
+    for i in range(S):
+        bonus = levels.beta[i] * math.sqrt(width2[i])
+        if means[i] + bonus < ucb:
+            ucb = means[i] + bonus
+            attained = i
+        lcb = max(lcb, means[i] - bonus)
+    return ucb, lcb, attained
+
+
+@jit
+def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+    """The certificate of an action with these bounds, and whether they refute the assumptions.
+
+    No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other.
+    """
+    if not confidence.certified:
+        return math.nan, False  # bounds that are not proven refute nothing
+    if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
+        return 0.0, True
+    # ⟨μ*, x* − x⟩ ≤ ‖μ*‖ (‖x*‖ + ‖x‖) ≤ 2SL, whatever was seen.
+    cap = 2.0 * confidence.norm * confidence.action_norm
+    return min(max(best - lcb, 0.0), cap), False
+
+
+@jit
+def choose(
+    state: State, fixed: Array | None, X: Array
+) -> tuple[int, int, float, float, float, float, float, bool]:
+    """The choice among the rows of X, which are the fixed actions if there is a table; a Verdict, as a tuple.
+
+    It is -1 if some action is not finite or too long. Numba takes five times as long to hand over a named
+    one.
+    """
+    levels, confidence = _unpack(state)
+    if fixed is None and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
+        return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
+    s = scratch(state, levels)
+    n, d = X.shape
+    work = argmax.workspace(n, d, levels.size.size)
+    S = stack.top(levels)
+    if fixed is None:
+        k = argmax.select(levels, S, X, work, s.means, s.width2)
+    else:
+        k = fixed_actions.select(_table_of(fixed), levels, S, work, s.means, s.width2)
+    v = verdict(levels, S, confidence, k, s.means, s.width2)
+    return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
+
+
+@jit
+def bound_all(state: State, X: Array, out: Array) -> None:
+    """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
+    levels, _ = _unpack(state)
+    s = scratch(state, levels)
+    S = stack.top(levels)
+    for k in range(X.shape[0]):
+        evaluate_one(levels, S, X[k], s.means, s.width2)
+        ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
+        out[0, k] = s.means[attained]
+        out[1, k] = ucb
+        out[2, k] = lcb
+
+
+@inlined
+def learn(
+    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, times: int, s: Scratch
+) -> tuple[int, int]:
+    """Add ``times`` equal rounds, given the values of x by level; returns the lowest level changed and S.
+
+    A negligible x is not stored (no level changes, 0): it would open a level each time, and its gap is at
+    most 2 β_1 ‖x‖/√λ.
+    """
+    if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
+        return 0, S
+    lowest, top = stack.add(
+        levels, S, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below
+    )
+    set_radii(levels, confidence, min(lowest, S), top)
+    return lowest, top
+
+
+@jit
+def learn_with_table(
+    levels: Levels,
+    S: int,
+    fixed: Table,
+    confidence: Confidence,
+    x: Array,
+    y: float,
+    times: int,
+    s: Scratch,
+) -> tuple[int, int]:
+    """As ``learn``, and keep the table of the fixed actions up to date."""
+    for i in range(S):
+        s.before[i] = s.width2[i]
+    lowest, top = learn(levels, S, confidence, x, y, times, s)
+    if lowest > 0:
+        fixed_actions.learn(fixed, levels, confidence.rule, lowest, S, top, times, s.before, s.below)
+    return lowest, top
+
+
+@jit
+def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int, known: bool) -> int:
+    """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
+
+    The level of an action is decided now, before its reward is looked at. ``known``: there is one, and its
+    values in the state are up to date.
+    """
+    levels, confidence = _unpack(state)
+    if fixed is not None:
+        arms = _table_of(fixed)
+    s = scratch(state, levels)
+    S = stack.top(levels)
+    lowest = int(np.int64(1))
+    for t in range(y.size):
+        if levels.size.size <= S:
+            return t
+        if not known:
+            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+        if fixed is None:
+            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        else:
+            _, S = learn_with_table(levels, S, arms, confidence, X[t], y[t], times, s)
+    return y.size
+
+
+class Record(NamedTuple):
+    """Where ``play`` writes what happened in each of T rounds."""
+
+    chosen: NDArray[np.int64]
+    level: NDArray[np.int64]
+    certificate: Array
+    reward: Array
+    covered: NDArray[np.bool_]
+
+
+@jit
+def play(
+    state: State,
+    fixed: Array | None,
+    offered: Array | None,
+    actions: Array,
+    rewards: Array,
+    truth: Array,
+    record: Record,
+) -> tuple[int, bool]:
+    """Rounds on actions (T, n, d), or (1, n, d) for the same in all rounds, and rewards (T, n).
+
+    ``fixed`` is the table of the fixed actions, if there are any; ``offered`` too, if these are the actions.
+
+    Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
+    empty ``truth`` leaves out the test whether it lies in all sets.
+    """
+    levels, confidence = _unpack(state)
+    if fixed is not None:
+        arms = _table_of(fixed)
+    T = rewards.shape[0]
+    _, n, d = actions.shape
+    capacity = levels.size.size
+    s = scratch(state, levels)
+    work = argmax.workspace(n, d, capacity)
+    inside = np.ones(capacity, dtype=np.bool_)
+    once = int(np.int64(1))
+    any_refuted = False
+    changed = once
+    for t in range(T):
+        S = stack.top(levels)
+        if capacity <= S:
+            return t, any_refuted
+        X = actions[t] if actions.shape[0] > 1 else actions[0]
+        if truth.size > 0:
+            record.covered[t] = _covers(levels, changed, S, truth, inside)
+        if offered is None:
+            k = argmax.select(levels, S, X, work, s.means, s.width2)
+        else:
+            k = fixed_actions.select(arms, levels, S, work, s.means, s.width2)
+        choice = verdict(levels, S, confidence, k, s.means, s.width2)
+        any_refuted |= choice.refuted
+        record.chosen[t] = k
+        record.level[t] = choice.level
+        record.certificate[t] = choice.certificate
+        record.reward[t] = rewards[t, k]
+        x, y = X[k], rewards[t, k]
+        if fixed is None:
+            lowest, top = learn(levels, S, confidence, x, y, once, s)
+        else:
+            lowest, top = learn_with_table(levels, S, arms, confidence, x, y, once, s)
+        changed = min(lowest, S)
+        S = top
+    return T, any_refuted
+
+
+@jit
+def _covers(levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[np.bool_]) -> bool:
+    """Whether the truth lies in all sets; only those from ``changed`` on are tested again."""
+    if changed > 0:
+        for i in range(changed - 1, S):
+            inside[i] = ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+    covers = True
+    for i in range(S):
+        covers &= inside[i]
+    return covers

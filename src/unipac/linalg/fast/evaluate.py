@@ -1,0 +1,80 @@
+"""Means and squared widths of many actions in many levels: the sums of ``ridge.evaluate``, four at a time.
+
+The same bits come out for an action and a level whichever others are asked for: that is why a choice does not
+depend on how it was found (see ``optimism``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._jit import jit
+from unipac.linalg.fast import simd
+from unipac.linalg.levels import Levels
+
+Array = NDArray[np.float64]
+
+_FIRST = np.tril(np.ones((simd.WIDTH, simd.WIDTH)))
+"""Row r keeps the first r + 1 of four lanes."""
+
+
+@jit
+def evaluate_all(
+    rows: Array, low: int, high: int, X: Array, first: int, last: int, means: Array, width2: Array
+) -> None:
+    """Means u·z and squared widths u·u with u = Mx of X[first], ..., X[last - 1], each in levels low to high.
+
+    One after the other, they fill the first entries of ``means`` and ``width2``. Four rows of M at a time.
+    """
+    _, d, row = rows.shape
+    entry = 0
+    for k in range(first, last):
+        x = k * d
+        for level in range(low - 1, high):
+            q, m = simd.zero(), simd.zero()
+            at = level * d * row
+            i = int(np.int64(0))
+            while i + 3 < d:
+                u0, u1, u2, u3 = simd.zero(), simd.zero(), simd.zero(), simd.zero()
+                for j in range(0, i, 4):
+                    x_j = simd.load(X, x + j)
+                    u0 += simd.load(rows, at + j) * x_j
+                    u1 += simd.load(rows, at + row + j) * x_j
+                    u2 += simd.load(rows, at + 2 * row + j) * x_j
+                    u3 += simd.load(rows, at + 3 * row + j) * x_j
+                x_i = simd.load(X, x + i)  # M is triangular: its diagonal block ends with entries of R
+                u0 += simd.load(rows, at + i) * (x_i * simd.load(_FIRST, 0))
+                u1 += simd.load(rows, at + row + i) * (x_i * simd.load(_FIRST, 4))
+                u2 += simd.load(rows, at + 2 * row + i) * (x_i * simd.load(_FIRST, 8))
+                u3 += simd.load(rows, at + 3 * row + i) * x_i
+                u = simd.sums(u0, u1, u2, u3)
+                q += u * u
+                m += u * simd.gather(rows, at + d + 1, row)
+                i += 4
+                at += 4 * row
+            mean, squares = simd.total(m), simd.total(q)
+            while i < d:  # the rows that are left
+                u0 = simd.zero()
+                j = int(np.int64(0))
+                while j + 3 <= i:
+                    u0 += simd.load(rows, at + j) * simd.load(X, x + j)
+                    j += 4
+                u_i = simd.total(u0)
+                while j <= i:
+                    u_i += rows[level, i, j] * X[k, j]
+                    j += 1
+                squares += u_i * u_i
+                mean += u_i * rows[level, i, d + 1]
+                i += 1
+                at += row
+            means[entry] = mean
+            width2[entry] = squares
+            entry += 1
+
+
+@jit
+def evaluate_one(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
+    """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them, up to rounding."""
+    first, once = int(np.int64(0)), int(np.int64(1))
+    evaluate_all(levels.rows, once, S, x.reshape((1, x.size)), first, once, means, width2)

@@ -1,0 +1,1 @@
+"""What agents for MDPs are made of: the protocol, plans, records, policies."""

@@ -1,0 +1,1 @@
+"""Agents for linear MDPs, one algorithm per file."""

@@ -1,0 +1,439 @@
+"""What an agent knows of a linear MDP with any observations: the transitions themselves.
+
+For stage h and level l the backward pass (Algorithm 2 lines 6-12) needs
+
+    b = Σ φ r + Σ φ V_{h+1}^l(s')        V_{h+1}^l(s') = max_a min_{i ≤ l} Q_{h+1}^i(s', a)
+
+over the rounds of the level. The first sum is kept as in ``counted``; for the second one the features of
+s' are stored, and their widths in the levels of the next stage. The widths are the larger part of the work,
+d products for each that the mean needs: they are computed again only for levels whose Σ changed. A
+transition into a terminal state, or at stage H, enters the sums and is not stored at all.
+
+Stage h is entry h − 1, level l entry l − 1 of each array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _storage as storage
+from unipac._constants import NEGLIGIBLE
+from unipac._jit import jit
+from unipac.linalg import ridge
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array, threshold
+from unipac.mdp.linear.base import counted
+from unipac.mdp.linear.base.counted import REFRESH_EVERY, Counted
+from unipac.mdp.linear.base.episodes import Rules, set_radii
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+INITIAL_ROUNDS = 64
+
+CHUNK = 2**15
+"""Numbers in the features of the transitions that are worked on at once: 256 KiB, within a cache."""
+
+
+class Estimates(NamedTuple):
+    """The outcome of a backward pass, from which Q follows for any features."""
+
+    factors: Array
+    """(H, C, d, d): M of each level when it was last planned with."""
+    w: Array
+    """(H, C, d)."""
+    beta: Array
+    """(H, C)."""
+    logdet: Array
+    """(H, C)."""
+
+
+class Rounds:
+    """Transitions of one stage; if levels are disjoint, of one level."""
+
+    def __init__(self, n_actions: int, dim: int) -> None:
+        self.count = 0
+        self.taken = np.empty((INITIAL_ROUNDS, dim))
+        self.following = np.empty((INITIAL_ROUNDS, n_actions, dim))
+        self.level = np.empty(INITIAL_ROUNDS, dtype=np.int64)
+        self.widths: list[Array] = []
+        """Of the following features in each level of the next stage."""
+        self.fresh: list[int] = []
+        """How many transitions have the widths of the current Σ."""
+
+    def append(self, taken: Array, following: Array, level: int) -> None:
+        """Store a transition."""
+        if self.count == len(self.level):
+            self._reserve(2 * self.count)
+        self.taken[self.count] = taken
+        self.following[self.count] = following
+        self.level[self.count] = level
+        self.count += 1
+
+    def forget_widths(self, first: int, last: int) -> None:
+        """Levels ``first`` to ``last`` of the next stage have changed."""
+        for i in range(first - 1, min(last, len(self.fresh))):
+            self.fresh[i] = 0
+
+    def _reserve(self, capacity: int) -> None:
+        def more(array: NDArray[Any]) -> NDArray[Any]:
+            larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
+            larger[: self.count] = array[: self.count]
+            return larger
+
+        self.taken = more(self.taken)
+        self.following = more(self.following)
+        self.level = more(self.level)
+        self.widths = [more(width) for width in self.widths]
+
+    def value_sums(self, h: int, estimates: Estimates, cap: float, low: int, top: int, nested: bool) -> Array:
+        """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
+
+        If ``nested``, the sum of level l is over the transitions up to that level, else over all.
+        """
+        n_actions, d = self.following.shape[1:]
+        while len(self.widths) < top:
+            self.widths.append(np.empty((len(self.level), n_actions)))
+            self.fresh.append(0)
+        w = estimates.w[h, :top]
+        size = max(1, CHUNK // (n_actions * d))
+        scratch = np.empty(size * n_actions * d)
+        sums = np.zeros((top - low + 1, d))
+        for begin in range(0, self.count, size):
+            end = min(begin + size, self.count)
+            values = np.empty((top - low + 1, end - begin))
+            least = np.full((end - begin, n_actions), math.inf)
+            means = w @ self.following[begin:end].reshape(-1, d).T
+            for i in range(top):
+                first = max(begin, self.fresh[i])
+                if first < end:
+                    x = self.following[first:end].reshape(-1, d)
+                    u = scratch[: x.size].reshape(d, len(x))
+                    np.matmul(estimates.factors[h, i], x.T, out=u)
+                    _norms(u, self.widths[i][first:end].reshape(-1))
+                width = self.widths[i][begin:end]
+                _least_value(means[i], width, estimates.beta[h, i], cap, least, values[max(0, i + 1 - low)])
+            if nested:
+                values[self.level[begin:end] > np.arange(low, top + 1)[:, None]] = 0.0
+            sums += values @ self.taken[begin:end]
+        for i in range(top):
+            self.fresh[i] = self.count
+        return sums
+
+
+class Stored:
+    """The data and the plan of an agent that is given features, not states."""
+
+    def __init__(self, n_actions: int, dim: int, rules: Rules, cap: Array) -> None:
+        self.n_actions, self.dim = n_actions, dim
+        self.cap = np.ascontiguousarray(cap, dtype=np.float64)
+        self.rules = rules
+        H, capacity = rules.horizon, self._capacity()
+        self.data = counted.empty(np.empty((0, n_actions, dim)), H, capacity, rules.regularization)
+        """As for an MDP without states: all that does not depend on them."""
+        for h in range(H):
+            set_radii(self.data, rules, h, 1, 1)
+        self.estimates = Estimates(
+            factors=np.zeros((H, capacity, dim, dim)),
+            w=np.zeros((H, capacity, dim)),
+            beta=np.zeros((H, capacity)),
+            logdet=np.zeros((H, capacity)),
+        )
+        self.planned = 0
+        """The levels of the last plan."""
+        self.rounds: list[list[Rounds]] = [[self._no_rounds()] for _ in range(H - 1)]
+        """By stage and, if levels are disjoint, by level."""
+        self._dirty = np.ones(H, dtype=np.int64)
+        self._S = self._used = 1
+        self._below = np.empty(dim + 2)
+
+    @property
+    def S(self) -> int:  # noqa: N802
+        """The levels in use, constant during an episode (Alg. 2 line 25)."""
+        return self._S
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next episode might open a level for which there is no room: ``grow`` first."""
+        return self.rules.rule != SINGLE and self._used >= self._capacity()
+
+    def grow(self, rules: Rules) -> None:
+        """Make room for as many levels as the new rules, else equal to the old ones, have constants."""
+        self.rules = rules
+        capacity = self._capacity()
+        self.data = counted.grown(self.data, capacity)
+        self.estimates = Estimates(
+            *(grown_array(array.swapaxes(0, 1), capacity).swapaxes(0, 1).copy() for array in self.estimates)
+        )
+
+    def prepare(self) -> bool:
+        """Plan anew before an episode if it is time to; returns whether it was."""
+        if self.is_full:
+            raise ValueError(f"rules.constants must have more than {self._used} rows")
+        stale = self.rules.rise < 0.0 or self.planned < self._S or self._is_outdated()
+        if stale:
+            self.plan()
+        return stale
+
+    def choose(self, h: int, phi: Array, previous: int) -> tuple[int, int]:
+        """The action at entry h and the level of the stage (lines 16-22).
+
+        Args:
+            h: the stage, from 0.
+            phi: (n_actions, d) the features of the observation.
+            previous: the level of the stage before, S + 1 at the first.
+        """
+        if self.rules.rule == SINGLE:
+            previous = 1
+        return _choose(self.data, self.estimates, h, _owned(phi), previous, self.cap[h])
+
+    def q_values(self, h: int, phi: Array) -> Array:
+        """Q of the last plan, (levels of that plan, n_actions), at entry h for features phi."""
+        q = np.empty((self.planned, len(phi)))
+        _q_values(self.estimates, h, _owned(phi), self.cap[h], q)
+        return q
+
+    def learn(
+        self, h: int, level: int, taken: Array, reward: float, following: Array | None, terminal: bool
+    ) -> None:
+        """Add a transition at entry h to a level (line 23).
+
+        Features of norm below ``NEGLIGIBLE``, which would open a level each, are not learned from.
+
+        Args:
+            h: the stage, from 0.
+            level: what ``choose`` returned.
+            taken: (d,) the features of the observation and the action.
+            reward: what followed.
+            following: (n_actions, d) the features of the next observation; read only before the last stage
+                and if not terminal.
+            terminal: whether all later values are 0.
+        """
+        x = _owned(taken)
+        if ridge.squared_norm(x) < NEGLIGIBLE**2:
+            return
+        rule = self.rules.rule
+        if h == 0 and level > self._used:
+            self._open(level)
+        last = self._used if rule == NESTED else level
+        _learn(self.data, h, level, last, x, float(reward), self._below)
+        set_radii(self.data, self.rules, h, level, last)
+        self._dirty[h] = min(self._dirty[h], level)
+        if h > 0:
+            for rounds in self.rounds[h - 1]:
+                rounds.forget_widths(level, last)
+        if h < self.rules.horizon - 1 and not terminal:
+            assert following is not None
+            self.rounds[h][level - 1 if rule == DISJOINT else 0].append(x, following, level)
+
+    def end_episode(self) -> None:
+        """A level that stage 1 has opened is in use from here on (line 25)."""
+        self._S = self._used
+
+    def plan(self) -> None:
+        """The backward pass (lines 3-15).
+
+        Levels below the lowest one that changed at this or a later stage keep their estimates.
+        """
+        S, data, estimates = self._S, self.data, self.estimates
+        lowest = S + 1
+        for h in range(self.rules.horizon - 1, -1, -1):
+            lowest = min(lowest, int(self._dirty[h]))
+            self._dirty[h] = S + 1
+            if lowest > S:
+                continue
+            part = slice(lowest - 1, S)
+            estimates.factors[h, part] = np.tril(data.rows[h, part, :, : self.dim])
+            estimates.beta[h, part] = data.beta[h, part]
+            estimates.logdet[h, part] = data.logdet[h, part]
+            b = data.rewards[h, part] + self._value_sums(h, lowest)
+            for i in range(lowest - 1, S):
+                M = estimates.factors[h, i]
+                estimates.w[h, i] = (M @ b[i + 1 - lowest]) @ M
+        self.planned = S
+
+    def _value_sums(self, h: int, lowest: int) -> Array | float:
+        """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
+        if h == self.rules.horizon - 1:
+            return 0.0
+        following = (h + 1, self.estimates, float(self.cap[h + 1]))
+        if self.rules.rule == DISJOINT:
+            levels = range(lowest, self._S + 1)
+            parts = [
+                self.rounds[h][level - 1].value_sums(*following, level, level, False) for level in levels
+            ]
+            return np.concatenate(parts)
+        return self.rounds[h][0].value_sums(*following, lowest, self._S, self.rules.rule == NESTED)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, for a file; views where possible."""
+        arrays: dict[str, NDArray[Any]] = {
+            **{f"stored.data.{name}": array for name, array in self.data._asdict().items()},
+            **{f"stored.plan.{name}": array for name, array in self.estimates._asdict().items()},
+            "stored.dirty": self._dirty,
+            "stored.levels": np.array([self._S, self._used, self.planned], dtype=np.int64),
+        }
+        for name, rounds in self._named_rounds():
+            arrays[f"{name}.taken"] = rounds.taken[: rounds.count]
+            arrays[f"{name}.following"] = rounds.following[: rounds.count]
+            arrays[f"{name}.level"] = rounds.level[: rounds.count]
+            arrays[f"{name}.fresh"] = np.array(rounds.fresh, dtype=np.int64)
+            widths = np.zeros((len(rounds.widths), rounds.count, self.n_actions))
+            for width, whole, fresh in zip(widths, rounds.widths, rounds.fresh, strict=True):
+                width[:fresh] = whole[:fresh]
+            arrays[f"{name}.widths"] = widths
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the state that ``arrays`` gave, of an object with the same arguments and as much room.
+
+        Raises:
+            Exception: of some kind if the arrays do not fit; the state is then undefined.
+        """
+        self.data = Counted(
+            *(storage.like(m, arrays, f"stored.data.{name}") for name, m in self.data._asdict().items())
+        )
+        self.estimates = Estimates(
+            *(storage.like(m, arrays, f"stored.plan.{name}") for name, m in self.estimates._asdict().items())
+        )
+        self._dirty = storage.like(self._dirty, arrays, "stored.dirty")
+        self._S, self._used, self.planned = (int(number) for number in arrays["stored.levels"])
+        sound_levels = 1 <= self._S <= self._used <= self._capacity() and 0 <= self.planned <= self._S
+        if not sound_levels or self._dirty.min() < 1:
+            raise ValueError("the levels are not those of any data")
+        if self.rules.rule == DISJOINT:
+            self.rounds = [[self._no_rounds() for _ in range(self._used)] for _ in self.rounds]
+        for name, rounds in self._named_rounds():
+            count = len(arrays[f"{name}.level"])
+            fresh = [int(number) for number in arrays[f"{name}.fresh"]]
+            if any(not 0 <= number <= count for number in fresh) or len(fresh) > self._capacity():
+                raise ValueError("the widths are not those of any data")
+            shapes = {
+                "taken": np.empty((count, self.dim)),
+                "following": np.empty((count, self.n_actions, self.dim)),
+                "level": np.empty(count, dtype=np.int64),
+                "widths": np.empty((len(fresh), count, self.n_actions)),
+            }
+            sound = {key: storage.like(m, arrays, f"{name}.{key}") for key, m in shapes.items()}
+            rounds.count, rounds.fresh = count, fresh
+            rounds.taken, rounds.following, rounds.level = sound["taken"], sound["following"], sound["level"]
+            rounds.widths = list(sound["widths"])
+            rounds._reserve(max(INITIAL_ROUNDS, count))
+
+    def _named_rounds(self) -> Iterator[tuple[str, Rounds]]:
+        for h, stage in enumerate(self.rounds):
+            for i, rounds in enumerate(stage):
+                yield f"stored.rounds.{h}.{i}", rounds
+
+    def _capacity(self) -> int:
+        return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
+
+    def _no_rounds(self) -> Rounds:
+        return Rounds(self.n_actions, self.dim)
+
+    def _is_outdated(self) -> bool:
+        used = slice(0, self._S)
+        risen = self.data.logdet[:, used] - self.estimates.logdet[:, used]
+        return bool((risen > self.rules.rise).any())
+
+    def _open(self, level: int) -> None:
+        for h in range(self.rules.horizon):
+            counted.open_level(self.data, h, level, self.rules.rule, self.rules.regularization)
+            set_radii(self.data, self.rules, h, level, level)
+        if self.rules.rule == DISJOINT:
+            for stage in self.rounds:
+                stage.append(self._no_rounds())
+        self._used = level
+
+
+def _owned(features: Array) -> Array:
+    """A copy: for arrays that cannot be written to, Numba would compile each kernel a second time."""
+    return np.array(features, dtype=np.float64, order="C")
+
+
+@jit
+def _learn(data: Counted, h: int, level: int, last: int, x: Array, reward: float, below: Array) -> None:
+    """Add a round to the sums of the levels from ``level`` to ``last`` of entry h."""
+    for i in range(level - 1, last):
+        _, q = ridge.evaluate(data.rows[h, i], x)
+        ridge.add(data.rows[h, i], x, 0.0, 1.0, below)
+        data.logdet[h, i] += math.log1p(q)
+        data.rotations[h, i] += 1
+        for j in range(x.size):
+            data.rewards[h, i, j] += reward * x[j]
+        if data.rotations[h, i] >= max(REFRESH_EVERY, x.size):
+            ridge.refresh(data.rows[h, i])
+            data.rotations[h, i] = 0
+    data.size[h, level - 1] += 1
+
+
+@jit
+def _q_values(estimates: Estimates, h: int, phi: Array, cap: float, q: Array) -> None:
+    """Q of the first levels into ``q`` (levels, n_actions)."""
+    d = phi.shape[1]
+    for i in range(q.shape[0]):
+        for a in range(q.shape[1]):
+            mean = 0.0
+            width2 = 0.0
+            for r in range(d):
+                u = 0.0
+                for j in range(r + 1):
+                    u += estimates.factors[h, i, r, j] * phi[a, j]
+                width2 += u * u
+                mean += estimates.w[h, i, r] * phi[a, r]
+            q[i, a] = min(max(mean + estimates.beta[h, i] * math.sqrt(width2), 0.0), cap)
+
+
+@jit
+def _choose(
+    data: Counted, estimates: Estimates, h: int, phi: Array, previous: int, cap: float
+) -> tuple[int, int]:
+    n_actions = phi.shape[0]
+    q = np.empty((max(1, previous - 1), n_actions))
+    _q_values(estimates, h, phi, cap, q)
+    best = 0
+    highest = -math.inf
+    for a in range(n_actions):
+        least = math.inf
+        for i in range(q.shape[0]):
+            least = min(least, q[i, a])
+        if least > highest:
+            best = a
+            highest = least
+    level = 1
+    while level < previous:
+        _, width2 = ridge.evaluate(data.rows[h, level - 1], phi[best])
+        if width2 > threshold(level):
+            break
+        level += 1
+    return best, level
+
+
+@jit
+def _norms(u: Array, norms: Array) -> None:
+    """Of the columns of u; row by row, which the compiler turns into vector instructions."""
+    for k in range(norms.size):
+        norms[k] = 0.0
+    for r in range(u.shape[0]):
+        for k in range(norms.size):
+            norms[k] += u[r, k] * u[r, k]
+    for k in range(norms.size):
+        norms[k] = math.sqrt(norms[k])
+
+
+@jit
+def _least_value(mean: Array, width: Array, beta: float, cap: float, least: Array, value: Array) -> None:
+    """Lower ``least`` (n, n_actions) to Q = clip(mean + β width, 0, cap); its largest entries are V."""
+    n, n_actions = least.shape
+    for k in range(n):
+        best = 0.0
+        for a in range(n_actions):
+            q = min(max(mean[k * n_actions + a] + beta * width[k, a], 0.0), cap)
+            q = min(q, least[k, a])
+            least[k, a] = q
+            best = max(best, q)
+        value[k] = best

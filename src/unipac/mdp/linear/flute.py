@@ -1,0 +1,90 @@
+"""FLUTE: Algorithm 2 of He, Zhou and Gu (2021), with the repairs that it needs to run.
+
+    line   pseudo-code                                                         here
+    1      C_h^l ← ∅ for all h, l; S_1 = 1                                     mdp.counted.empty
+    3      V_{H+1}^l = 0                                                       mdp.backward
+    6-8    Σ_h^l, b_h^l = Σ φ [r + V_{h+1}^l(s')], w_h^l = (Σ_h^l)⁻¹ b_h^l     mdp.backward._regress
+    9      Q_h^l(s, a) = min{H, ⟨w_h^l, φ⟩ + β_l ‖φ‖_{(Σ_h^l)⁻¹}}              mdp.backward.backward
+    12     V_h^l(s) = max_a min_{i ≤ l} Q_h^i(s, a)                            mdp.backward.backward
+    15     l_0 = S_k + 1                                                       mdp.episodes.play
+    17     a_h = argmax_a min_{i ≤ l_{h-1} − 1} Q_h^i(s_h, a)                  mdp.episodes.choose
+    18-21  l_h = first l ≤ l_{h-1} − 1 whose test φ(s_h, a_h) fails            mdp.counted.find_first
+           (‖φ‖_{(Σ_h^l)⁻¹} > 2^-l), l_{h-1} if it passes all
+    22     C_h^{l_h} ← C_h^{l_h} ∪ {k}                                         mdp.counted.learn
+    25     S_{k+1} = max{l: C_1^l ≠ ∅}                                         mdp.counted.top
+           β_l = C d H l √log(d l H/δ)                                         theory.flute_theorem
+
+Repairs: Q is clipped at 0 from below, as the proofs need; where l_{h-1} = 1 the minimum of line 17 is over
+no level, and the action is greedy for Q_h^1; the level test has the tolerance of ``linalg.levels``; the paper
+leaves C open, here it is ``constant``.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from unipac._checks import one_of
+from unipac.linalg.levels import DISJOINT
+from unipac.mdp.base.agent import EpisodicAgent, FeatureFunction
+
+
+class FLUTE(EpisodicAgent):
+    """Optimistic value iteration over disjoint levels of data.
+
+    Args:
+        features: φ, (states, actions, d), norms at most 1, for finitely many states.
+        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
+        n_actions: A, with a feature map that does not tell.
+        dim: d, with a feature map that does not tell.
+        horizon: H, stages of an episode.
+        delta: δ, the probability that some bound fails.
+        regularization: λ > 0 of the ridge regressions.
+        radius: "theorem" as in the paper, "explicit" with all constants, "finite" for finitely many
+            states, or the heuristic "mixture".
+        constant: C of "theorem"; the paper does not give it, and below about 2 to 9 it is not certified.
+        bonus_scale: multiplies the radius; other than 1, nothing is certified.
+        replan: "always" before every episode as in the paper, or "lazy".
+        replan_factor: lazy replanning waits until some det Σ has grown by this factor.
+        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
+
+    >>> from unipac.envs import river_swim
+    >>> mdp = river_swim(n_states=3, horizon=3)
+    >>> agent = FLUTE(mdp.features, horizon=3, radius="finite")
+    >>> trace = agent.play(mdp, episodes=100, seed=0)
+    >>> agent.certified, bool((trace.bound >= mdp.optimal_value()[0]).all())
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        features: ArrayLike | None = None,
+        *,
+        feature_map: FeatureFunction | None = None,
+        n_actions: int | None = None,
+        dim: int | None = None,
+        horizon: int,
+        delta: float = 0.05,
+        regularization: float = 1.0,
+        radius: str = "theorem",
+        constant: float = 1.0,
+        bonus_scale: float = 1.0,
+        replan: str = "always",
+        replan_factor: float = 1.25,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        super().__init__(
+            features,
+            feature_map=feature_map,
+            n_actions=n_actions,
+            dim=dim,
+            horizon=horizon,
+            rule=DISJOINT,
+            radius=one_of("radius", radius, ("theorem", "explicit", "finite", "mixture")),
+            delta=delta,
+            regularization=regularization,
+            constant=constant,
+            bonus_scale=bonus_scale,
+            replan=replan,
+            replan_factor=replan_factor,
+            reward_range=reward_range,
+        )
