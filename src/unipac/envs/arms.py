@@ -15,9 +15,7 @@ class _FixedArms(BanditInstance):
     actions: FloatArray
     theta: FloatArray
 
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         actions[:] = self.actions
         means[:] = self._arm_means()
 

@@ -18,9 +18,7 @@ class _Classification(BanditInstance):
         norm = max(1.0, float(np.linalg.norm(best)))
         super().__init__(name, n_actions * width, n_actions, norm=norm, noise=0.5)
 
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         samples = rng.integers(len(self._features), size=self.block)
         n, width = self.n_actions, self._features.shape[1]
         label = np.arange(n)

@@ -13,9 +13,7 @@ class _Sphere(BanditInstance):
     theta: FloatArray
     shortest: float
 
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         draw_on_sphere(rng, actions.reshape(-1), self.dim, _PIECE * self.n_actions * self.dim)
         for first in range(0, self.block, _PIECE):
             piece = actions[first : first + _PIECE]
@@ -79,9 +77,7 @@ class _Filling(BanditInstance):
     theta: FloatArray
     lengths: FloatArray
 
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         number = index * self.block + np.arange(self.block)
         length = self.lengths[np.minimum(number // self.dim, len(self.lengths) - 1)]
         actions[:] = (length[:, None] * np.eye(self.dim)[number % self.dim])[:, None]

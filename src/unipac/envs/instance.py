@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -230,7 +230,9 @@ class BanditInstance(ABC):
         if self._means is None:
             if self.actions is None or self.theta is None:
                 what = "changing actions" if self.actions is None else "unknown mean rewards"
-                raise ValueError(f"pulls must be asked of an instance with fixed arms, got {self!r} with {what}")
+                raise ValueError(
+                    f"pulls must be asked of an instance with fixed arms, got {self!r} with {what}"
+                )
             self._means = self.actions @ self.theta
         return self._means
 
@@ -254,9 +256,7 @@ class BanditInstance(ABC):
         return np.concatenate([early, later])
 
     @abstractmethod
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         """Write actions (block, n, d) and means (block, n) of block `index`.
 
         A subclass whose action set never changes gets arrays (n, d) and (n,) and draws nothing.
@@ -308,7 +308,7 @@ class BanditInstance(ABC):
         return latest[1]
 
 
-def read_only(array: FloatArray) -> FloatArray:
+def read_only(array: NDArray[Any]) -> FloatArray:
     """A C-contiguous copy of `array` that nobody can write to."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)

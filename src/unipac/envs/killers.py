@@ -41,9 +41,7 @@ class SwitchingArms(BanditInstance):
         self._forced_means = self._forced_arms @ theta
         self._free_means = self._free_arms @ theta
 
-    def _contexts(
-        self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray
-    ) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         first = index * self.block
         forced = np.zeros(self.block, dtype=np.bool_)
         for begin, end in self._runs:
