@@ -218,12 +218,13 @@ class BanditInstance(ABC):
             shapes = (rows.shape, times.shape)
             check.require(False, "arms and counts", "two arrays of shape (m,)", shapes)
         batch = check.count("batch", batch, least=0)
-        if self.noise_kind == "rademacher":
-            normals, row = self._signs(times, batch, seed), 0
+        gaussian = self.noise_kind == "gaussian"
+        if gaussian:
+            drawn, row = self._normals_of(len(rows), batch, seed)
         else:
-            normals, row = self._normals_of(len(rows), batch, seed)
+            drawn, row = self._signs(times, batch, seed), 0
         sums = np.empty(len(rows))
-        bad = _sums(means, rows, times, normals, row, self.noise, sums)
+        bad = _sums(means, rows, times, drawn, row, self.noise, gaussian, sums)
         if bad >= 0:
             check.count(f"arms[{bad}]", int(rows[bad]), least=0, most=self.n_actions - 1)
             check.count(f"counts[{bad}]", int(times[bad]), least=0, most=check.LARGEST_COUNT)
@@ -253,9 +254,9 @@ class BanditInstance(ABC):
         return np.concatenate([latest[2][row], later])[None], 0
 
     def _signs(self, times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> FloatArray:
-        """Sums of so many signs over the root of their number, (1, m)."""
+        """Sums of so many signs, (1, m)."""
         heads = _stream(seed).generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
-        return ((2 * heads - times) / np.sqrt(np.maximum(times, 1)))[None]
+        return np.asarray(2 * heads - times, dtype=np.float64)[None]
 
     @abstractmethod
     def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
@@ -354,17 +355,19 @@ def _sums(
     means: FloatArray,
     arms: IntArray,
     counts: IntArray,
-    standard: FloatArray,
+    drawn: FloatArray,
     row: int,
     noise: float,
+    gaussian: bool,
     sums: FloatArray,
 ) -> int:
-    """Write the sums, for noise of variance 1 in a row of ``standard``.
+    """Write the sums; a row of ``drawn`` has standard normal numbers, or else sums of signs.
 
     Returns the first place with a bad arm or count, -1 if there is none.
     """
     for i in range(sums.size):
         if arms[i] < 0 or arms[i] >= means.size or counts[i] < 0 or counts[i] > check.LARGEST_COUNT:
             return i
-        sums[i] = counts[i] * means[arms[i]] + noise * np.sqrt(float(counts[i])) * standard[row, i]
+        scale = noise * np.sqrt(float(counts[i])) if gaussian else noise
+        sums[i] = counts[i] * means[arms[i]] + scale * drawn[row, i]
     return -1
