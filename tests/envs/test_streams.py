@@ -1,4 +1,4 @@
-"""Streams of bandit instances: those of `sphere` are NumPy's, pieces are rounds, pulls are sums of rewards."""
+"""Streams of bandits: those of `sphere` are NumPy's, pieces are rounds, pulls are sums of rewards."""
 
 import math
 
