@@ -4,25 +4,48 @@
 >>> agent = unipac.NestedOFUL(dim=2, noise=0.1)
 >>> decision = agent.choose([[1.0, 0.0], [0.6, 0.8]])
 >>> agent.update(decision, reward=0.5)
+
+Everything is imported when it is first asked for: ``import unipac`` alone loads neither NumPy nor Numba.
 """
 
-from unipac import envs, metrics, theory
-from unipac._load import load
-from unipac.bandits import (
-    AGENTS,
-    OFUL,
-    UPACOFUL,
-    BallOFUL,
-    Bounds,
-    Decision,
-    Level,
-    LinUCB,
-    NestedOFUL,
-    Trace,
-)
-from unipac.mdp import FLUTE, LSVIUCB, EpisodeTrace, NestedFLUTE
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unipac import _gymnasium, _lazy
+
+if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
+    from unipac import bandits, envs, mdp, metrics, registry, theory
+    from unipac._load import load
+    from unipac.bandits.ball_oful import BallOFUL
+    from unipac.bandits.base.records import Bounds, Decision, Level, Trace
+    from unipac.bandits.linucb import LinUCB
+    from unipac.bandits.nested_oful import NestedOFUL
+    from unipac.bandits.oful import OFUL
+    from unipac.bandits.upac_oful import UPACOFUL
+    from unipac.mdp.base.records import EpisodeTrace
+    from unipac.mdp.linear.flute import FLUTE
+    from unipac.mdp.linear.lsvi_ucb import LSVIUCB
+    from unipac.mdp.linear.nested_flute import NestedFLUTE
+    from unipac.registry import AGENTS
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "AGENTS": "unipac.registry",
+    "Bounds": "unipac.bandits.base.records",
+    "Decision": "unipac.bandits.base.records",
+    "EpisodeTrace": "unipac.mdp.base.records",
+    "Level": "unipac.bandits.base.records",
+    "Trace": "unipac.bandits.base.records",
+    "bandits": "unipac.bandits",
+    "envs": "unipac.envs",
+    "load": "unipac._load",
+    "mdp": "unipac.mdp",
+    "metrics": "unipac.metrics",
+    "registry": "unipac.registry",
+    "theory": "unipac.theory",
+}
 
 __all__ = [
     "AGENTS",
@@ -39,8 +62,22 @@ __all__ = [
     "NestedFLUTE",
     "NestedOFUL",
     "Trace",
+    "bandits",
     "envs",
     "load",
+    "mdp",
     "metrics",
+    "registry",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return _lazy.look_up(__name__, name, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return _lazy.names(__name__, _HOMES)
+
+
+_gymnasium.register_when_imported()

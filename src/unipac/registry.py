@@ -50,3 +50,8 @@ AGENTS: Mapping[str, type[Any]] = _Agents(_MODULES)
 >>> AGENTS["NestedOFUL"].__module__
 'unipac.bandits.nested_oful'
 """
+
+
+def below(package: str) -> Mapping[str, type[Any]]:
+    """The agents whose modules lie below a package, such as "unipac.bandits"."""
+    return _Agents({name: module for name, module in _MODULES.items() if module.startswith(f"{package}.")})
