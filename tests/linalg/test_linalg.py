@@ -90,10 +90,10 @@ def brute_force(levels, S, X):
     return k, means[k], width2[k]
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64), (4, 200), (9, 131), (1001, 33)])
 @pytest.mark.parametrize("equal_arms", [False, True])
 def test_the_race_finds_the_first_maximiser(n, d, equal_arms):
-    """By columns (small) and by BLAS products (n d² ≥ 1e5), also if many actions tie up to rounding."""
+    """One by one (small) and by products (n d² ≥ 1e5), also if many actions tie up to rounding."""
     rng = np.random.default_rng(n + d)
     levels = stack_of(rng, d, 4)
     for _ in range(3):
@@ -294,3 +294,35 @@ def test_grown_stacks_keep_their_state():
 
 def test_table_without_actions_is_empty():
     assert fixed_actions.filled(np.empty((0, 3)), stack.empty(4, 3, 1.0)).bound.shape == (4, 0)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 13])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 17])
+def test_products_are_those_of_single_actions(n, d):
+    """Whole panels and pieces of them, all numbers of rows that are left; within the slack for rounding."""
+    rng = np.random.default_rng(n + 100 * d)
+    levels = stack_of(rng, d, 2)
+    X = random_actions(rng, n, d)
+    panels = np.full((argmax.panels_of(n), d, argmax.PANEL), np.nan)
+    argmax.fill_panels(X, panels)
+    mean, width2 = np.full(n + 1, 7.0), np.full(n + 1, 7.0)
+    argmax.product(levels.rows[1], panels, n, mean, width2)
+    assert (mean[n], width2[n]) == (7.0, 7.0)  # nothing beyond the last action is written
+    slack = argmax.rounding(d, argmax.squared_factor(levels.rows[1]), 1.0)
+    for k, x in enumerate(X):
+        exact_mean, exact_width2 = ridge.evaluate(levels.rows[1], x)
+        assert abs(math.sqrt(width2[k]) - math.sqrt(exact_width2)) <= slack
+        assert abs(mean[k] - exact_mean) <= slack * argmax.outcome_norm(levels.rows[1])
+
+
+def test_choices_wake_no_threads():
+    """No kernel of a choice calls BLAS: its code names none of its functions."""
+    X = random_actions(np.random.default_rng(0), 500, 20)
+    work = argmax.workspace(500, 20, 2)
+    levels = stack_of(np.random.default_rng(0), 20, 1)
+    argmax.bound_by_product(levels, 1, X, work)
+    code = "".join(argmax.bound_by_product.inspect_llvm().values())
+    assert "fmuladd" in "".join(argmax.product.inspect_llvm().values())  # negative control: names are seen
+    assert "gemm" not in code
+    assert "numba_x" not in code

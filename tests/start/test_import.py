@@ -4,9 +4,9 @@ import sys
 import types
 
 import pytest
+from processes import run
 
 import unipac
-from processes import run
 from unipac import registry
 
 

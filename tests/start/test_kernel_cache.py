@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 
 import unipac
-from processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 from unipac import _jit
 
 USE = f"""
@@ -66,7 +66,7 @@ def test_all_forms_of_imports_count(tmp_path):
     )
     package = Path(unipac.__file__).parent
     expected = (
-        "theory/radii.py _checks.py __init__.py linalg/fast/simd.py linalg/ridge.py metrics/gaps.py".split()
+        ["theory/radii.py", "_checks.py", "__init__.py", "linalg/fast/simd.py", "linalg/ridge.py", "metrics/gaps.py"]
     )
     assert _jit._imported(source) == {package / name for name in expected}
 
@@ -80,7 +80,7 @@ def test_relative_imports_count(tmp_path, monkeypatch):
         "from . import ridge\nfrom .fast import simd\nfrom .._constants import TIE\nfrom .. import _checks\n"
     )
     try:
-        expected = "linalg/ridge.py linalg/fast/simd.py _constants.py _checks.py".split()
+        expected = ["linalg/ridge.py", "linalg/fast/simd.py", "_constants.py", "_checks.py"]
         assert _jit._imported(source) == {package / name for name in expected}
     finally:
         _jit._source.cache_clear()
