@@ -1,13 +1,17 @@
 """The algebra of one ridge regression, of the race for the best action, and of fixed actions."""
 
+import ast
 import math
+from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from naive import level_counts
 
 import unipac
 from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from unipac import _jit
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions
@@ -55,7 +59,7 @@ def test_factors_are_those_of_the_gram_matrix(d, rounds, regularization):
     np.testing.assert_allclose(R.T @ z, X.T @ y, rtol=0, atol=1e-12 * (1 + rounds))
     expected = np.linalg.slogdet(Sigma / regularization)[1]
     assert levels.logdet[0] == pytest.approx(expected, abs=1e-11)
-    assert ridge.log_determinant(levels.rows[0], regularization) == pytest.approx(expected, abs=1e-11)
+    assert levels.logdet[0] == ridge.log_determinant(levels.rows[0], regularization)  # to the last bit
     theta = rng.standard_normal(d)
     w = np.linalg.solve(Sigma, X.T @ y)
     distance = math.sqrt((w - theta) @ Sigma @ (w - theta))
@@ -316,13 +320,62 @@ def test_products_are_those_of_single_actions(n, d):
         assert abs(mean[k] - exact_mean) <= slack * argmax.outcome_norm(levels.rows[1])
 
 
-def test_choices_wake_no_threads():
-    """No kernel of a choice calls BLAS: its code names none of its functions."""
-    X = random_actions(np.random.default_rng(0), 500, 20)
-    work = argmax.workspace(500, 20, 2)
-    levels = stack_of(np.random.default_rng(0), 20, 1)
-    argmax.bound_by_product(levels, 1, X, work)
-    code = "".join(argmax.bound_by_product.inspect_llvm().values())
-    assert "fmuladd" in "".join(argmax.product.inspect_llvm().values())  # negative control: names are seen
-    assert "gemm" not in code
-    assert "numba_x" not in code
+def test_rounds_call_no_blas():
+    """Nowhere in the kernels of a round, nor in what they import: threads cost more than a choice takes."""
+    package = Path(unipac.__file__).parent
+    found, waiting = set(), {package / "bandits" / "base" / "rounds.py"}
+    while waiting:
+        path = waiting.pop()
+        found.add(path)
+        waiting |= _jit._imported(path) - found
+    assert package / "linalg" / "fast" / "argmax.py" in found
+    assert [call for path in sorted(found) for call in calls_of_blas(path)] == []
+    assert calls_of_blas(package / "bandits" / "ball_oful.py")  # negative control
+
+
+def calls_of_blas(path):
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    products = ("dot", "matmul", "svd", "qr", "inv", "solve")
+    named = [node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in products]
+    return named + [path.name for node in nodes if isinstance(node, ast.MatMult)]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("d", [1, 2, 3, 20, 1000])
+@pytest.mark.parametrize("regularization", [1e-50, 1e-3, 1.0, 2.0, 1e50])
+@pytest.mark.parametrize("exponents", [(-60, 60), (59, 60), (-60, -59), (-0.1, 0.1), (0, 0)])
+def test_log_determinant_is_exact_to_rounding(d, regularization, exponents):
+    """2 Σ log(R_ii/√λ) with 60 digits, relative to Σ |log(R_ii/√λ)|, for products of all sizes."""
+    mpmath.mp.dps = 60
+    rng = np.random.default_rng(d)
+    diagonal = 10.0 ** rng.uniform(*exponents, d)
+    rows = np.full((d, d + 2), np.nan)
+    rows[np.arange(d), np.arange(d) + 1] = diagonal
+    terms = [2 * mpmath.log(mpmath.mpf(r)) - mpmath.log(mpmath.mpf(regularization)) for r in diagonal.tolist()]
+    found = ridge.log_determinant(rows, regularization)
+    size = max(1.0, float(sum(abs(term) for term in terms)))
+    assert abs(found - float(sum(terms))) <= 1.2e-16 * (d + 8) * size
+
+
+def test_log_determinant_without_data_is_zero():
+    """To the last bit, also where √λ is not exact."""
+    for d in (1, 2, 7):
+        for regularization in (1e-50, 0.1, 1 / 3, 2.0, 1e50):
+            rows = np.empty((d, d + 2))
+            ridge.reset(rows, regularization)
+            assert ridge.log_determinant(rows, regularization) == 0.0
+
+
+@pytest.mark.parametrize("rule", [stack.SINGLE, stack.DISJOINT, stack.NESTED])
+def test_log_determinants_depend_on_the_factors_alone(rule):
+    """So that whoever has R can go on bit for bit: after single rounds, many equal ones, and a refresh."""
+    rng = np.random.default_rng(5)
+    d, regularization = 3, 0.3
+    levels = stack.empty(40, d, regularization)
+    below, width2 = np.empty(d + 2), np.empty(40)
+    S = 1
+    for k, x in enumerate(random_actions(rng, 600, d)):
+        evaluate_one(levels, S, x, np.empty(40), width2)
+        _, S = stack.add(levels, S, rule, x, 0.5, 1 if k % 50 else 1000, width2, regularization, below)
+        for i in range(S):
+            assert levels.logdet[i] == ridge.log_determinant(levels.rows[i], regularization)
