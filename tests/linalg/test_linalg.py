@@ -12,6 +12,8 @@ from naive import level_counts
 import unipac
 from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
 from unipac import _jit
+from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
+from unipac._jit import jit
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions
@@ -94,7 +96,10 @@ def brute_force(levels, S, X):
     return k, means[k], width2[k]
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64), (4, 200), (9, 131), (1001, 33)])
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64), (4, 200), (9, 131), (1001, 33)],
+)
 @pytest.mark.parametrize("equal_arms", [False, True])
 def test_the_race_finds_the_first_maximiser(n, d, equal_arms):
     """One by one (small) and by products (n d² ≥ 1e5), also if many actions tie up to rounding."""
@@ -351,7 +356,9 @@ def test_log_determinant_is_exact_to_rounding(d, regularization, exponents):
     diagonal = 10.0 ** rng.uniform(*exponents, d)
     rows = np.full((d, d + 2), np.nan)
     rows[np.arange(d), np.arange(d) + 1] = diagonal
-    terms = [2 * mpmath.log(mpmath.mpf(r)) - mpmath.log(mpmath.mpf(regularization)) for r in diagonal.tolist()]
+    terms = [
+        2 * mpmath.log(mpmath.mpf(r)) - mpmath.log(mpmath.mpf(regularization)) for r in diagonal.tolist()
+    ]
     found = ridge.log_determinant(rows, regularization)
     size = max(1.0, float(sum(abs(term) for term in terms)))
     assert abs(found - float(sum(terms))) <= 1.2e-16 * (d + 8) * size
@@ -379,3 +386,48 @@ def test_log_determinants_depend_on_the_factors_alone(rule):
         _, S = stack.add(levels, S, rule, x, 0.5, 1 if k % 50 else 1000, width2, regularization, below)
         for i in range(S):
             assert levels.logdet[i] == ridge.log_determinant(levels.rows[i], regularization)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_widths_at_the_smallest_regularization(seed):
+    """To 1e-6 after a million collinear rounds; negative control: not so at 1e-20."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 7))
+    direction = rng.standard_normal(d)
+    direction = np.rint(1000 * direction / np.linalg.norm(direction)).astype(np.int64)
+    features = direction * rng.integers(1, 1000, (10**6, 1))
+    probes = [direction / GRID, direction / np.linalg.norm(direction), *random_actions(rng, 4, d), *np.eye(d)]
+    for ratio, accurate in ((SMALLEST_RATIO, True), (1e-20, False)):
+        levels = stack.empty(1, d, ratio)
+        learn_all(levels, features / GRID, ratio, np.empty(1), np.empty(d + 2))
+        Sigma, b = regression(features, np.zeros(10**6, dtype=np.int64), ratio)
+        errors = [
+            abs(math.sqrt(ridge.evaluate(levels.rows[0], x)[1]) / mean_and_width(Sigma, b, x)[1] - 1)
+            for x in probes
+        ]
+        assert (max(errors) <= 1e-6) == accurate
+
+
+@jit
+def learn_all(levels, X, regularization, width2, below):
+    S, once = int(np.int64(1)), int(np.int64(1))
+    for k in range(X.shape[0]):
+        _, width2[0] = ridge.evaluate(levels.rows[0], X[k])
+        stack.add(levels, S, stack.SINGLE, X[k], 0.0, once, width2, regularization, below)
+
+
+@pytest.mark.parametrize("ratio", [1e-3, SMALLEST_RATIO])
+def test_widths_after_the_largest_step(ratio):
+    """To 1e-6 after as many equal rounds as may come at once; negative control: not after 10^8 times more."""
+    x = np.array([0.6, 0.64, 0.48]) * 0.9
+    probes = (x, 0.3 * x, np.array([0.6, 0.64, 0.4800001]), np.array([0.0, 0.0, 1.0]))
+    for growth, accurate in ((LARGEST_GROWTH, True), (1e8 * LARGEST_GROWTH, False)):
+        times = int(growth * ratio)
+        levels = stack.empty(1, 3, ratio)
+        ridge.add(levels.rows[0], x, 0.0, float(times), np.empty(5))
+        ridge.refresh(levels.rows[0])
+        errors = []
+        for probe in probes:
+            _, exact = after_equal_rounds(x, 0.0, times, ratio, probe)
+            errors.append(abs(math.sqrt(ridge.evaluate(levels.rows[0], probe)[1] / exact) - 1))
+        assert (max(errors) <= 1e-6) == accurate, max(errors)

@@ -65,9 +65,14 @@ def test_all_forms_of_imports_count(tmp_path):
         "def later():\n    from unipac.metrics.gaps import regret\n"
     )
     package = Path(unipac.__file__).parent
-    expected = (
-        ["theory/radii.py", "_checks.py", "__init__.py", "linalg/fast/simd.py", "linalg/ridge.py", "metrics/gaps.py"]
-    )
+    expected = [
+        "theory/radii.py",
+        "_checks.py",
+        "__init__.py",
+        "linalg/fast/simd.py",
+        "linalg/ridge.py",
+        "metrics/gaps.py",
+    ]
     assert _jit._imported(source) == {package / name for name in expected}
 
 

@@ -202,8 +202,8 @@ def refresh(rows: Array) -> None:
 def log_determinant(rows: Array, regularization: float) -> float:
     """Log det(Σ/λ) = 2 Σ_i log(R_ii/√λ), exact to rounding; 0 to the last bit without data.
 
-    A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of which
-    enter it at a time; those which would lead out of the range of floats are added one by one.
+    A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of
+    which enter it at a time; those which would lead out of the range of floats are added one by one.
     """
     d = rows.shape[0]
     root = math.sqrt(regularization)

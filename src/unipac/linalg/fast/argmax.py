@@ -322,7 +322,7 @@ def product(rows: Array, panels: Array, m: int, mean: Array, width2: Array) -> N
 
     Of each panel four rows of M at a time, whose products with the eight actions stay in registers.
     """
-    d, row = rows.shape
+    d = rows.shape[0]
     out = np.empty(2 * PANEL)
     for p in range(panels_of(m)):
         panel = p * d * PANEL

@@ -54,7 +54,7 @@ def store(array: Array, start: int, a: Lanes) -> None:
 
 
 def add_product(a: Lanes, number: float, b: Lanes) -> Lanes:
-    """a + number b, rounded once or twice, as the processor does it faster."""
+    """A + number b, rounded once or twice, as the processor does it faster."""
     return np.asarray(a + number * b)
 
 
