@@ -173,3 +173,16 @@ def test_other_listeners_hear_of_every_compilation():
     finally:
         numba.core.event.unregister("numba:compile", listener)
     assert heard == ["made_by_exec"]
+
+
+@jit
+def stored_products(a, out):
+    simd.store(out, 1, simd.add_product(simd.load(a, 0), 3.0, simd.load(a, 4)))
+
+
+@pytest.mark.nojit
+def test_products_are_added_and_stored():
+    """Small integers: rounding once or twice is the same."""
+    a, out = np.arange(8.0), np.zeros((2, 3))
+    stored_products(a, out)
+    np.testing.assert_array_equal(out.reshape(-1), [0, 12, 16, 20, 24, 0])
