@@ -11,10 +11,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, InvalidStateError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Protocol
+
+import pebble
 
 _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
@@ -40,6 +42,9 @@ class Engine(Protocol):
 
     def died(self, error: BaseException) -> bool:
         """Whether this error means that the worker died."""
+
+    def tend(self) -> None:
+        """Called now and then while futures are waited for."""
 
     def close(self) -> None:
         """End the workers."""
@@ -93,6 +98,9 @@ class Serial:
         """Never: there is no worker."""
         return False
 
+    def tend(self) -> None:
+        """Nothing to do."""
+
     def close(self) -> None:
         """Nothing to end."""
 
@@ -105,48 +113,48 @@ class Processes:
 
     def __init__(self, workers: int) -> None:
         self.slots = workers
-        self._pools: list[ProcessPoolExecutor | None] = [None] * workers
+        self._pools: list[pebble.ProcessPool | None] = [None] * workers
         self._busy: list[Future[Any] | None] = [None] * workers
+        self._environment = ExitStack()
+        self._environment.enter_context(_environment(ONE_THREAD))  # inherited by all processes that start
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Give it to a worker that is free; one that has died is replaced."""
         slot = next(i for i, future in enumerate(self._busy) if future is None or future.done())
-        last = self._busy[slot]
-        if last is not None and isinstance(last.exception(), BrokenProcessPool):
-            self._end(slot)
-        with _environment(ONE_THREAD):  # inherited by the process, which starts now
-            try:
-                future = self._pool(slot).submit(function, *arguments)
-            except BrokenProcessPool:  # it died while it had nothing to do
-                self._end(slot)
-                future = self._pool(slot).submit(function, *arguments)
-        self._busy[slot] = future
+        pool = self._pools[slot]
+        if pool is not None and not pool.active:  # its worker died while it had nothing to do
+            _end(pool)
+            pool = None
+        if pool is None:
+            spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
+            pool = pebble.ProcessPool(1, initializer=_prepare_worker, context=spawn)
+        self._pools[slot] = pool
+        self._busy[slot] = future = pool.schedule(function, args=arguments)
         return future
+
+    def tend(self) -> None:
+        """Fail what was given to a pool that broke in the same moment: it would never be done."""
+        for pool, future in zip(self._pools, self._busy, strict=True):
+            if pool is not None and future is not None and not future.done() and not pool.active:
+                with suppress(InvalidStateError):
+                    future.set_exception(BrokenProcessPool("the worker could not be reached"))
 
     def died(self, error: BaseException) -> bool:
         """Whether the worker died."""
-        return isinstance(error, BrokenProcessPool)
+        return isinstance(error, (pebble.ProcessExpired, BrokenProcessPool))
 
     def close(self) -> None:
         """End the workers, also in the middle of a cell."""
-        for slot in range(self.slots):
-            self._end(slot)
+        pools = [pool for pool in self._pools if pool is not None]
+        _end(*pools)
+        self._environment.close()
 
-    def _pool(self, slot: int) -> ProcessPoolExecutor:
-        pool = self._pools[slot]
-        if pool is None:
-            spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
-            pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_prepare_worker)
-            self._pools[slot] = pool
-        return pool
 
-    def _end(self, slot: int) -> None:
-        pool = self._pools[slot]
-        self._pools[slot] = self._busy[slot] = None
-        if pool is not None:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
-            pool.shutdown(wait=True, cancel_futures=True)
+def _end(*pools: pebble.ProcessPool) -> None:
+    for pool in pools:
+        pool.stop()
+    for pool in pools:
+        pool.join()
 
 
 class Dask:
@@ -191,6 +199,9 @@ class Dask:
     def died(self, error: BaseException) -> bool:
         """Whether it has killed as many workers as the scheduler allows."""
         return isinstance(error, self._killed)
+
+    def tend(self) -> None:
+        """The scheduler does."""
 
     def close(self) -> None:
         """Leave the cluster; end it if it is ours."""

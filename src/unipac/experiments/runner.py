@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unipac.experiments import engines
-from unipac.experiments.cells import Broken, Computed, try_to_compute
+from unipac.experiments.playing import Broken, Computed, try_to_compute
 from unipac.experiments.spec import Cell, Spec
 from unipac.experiments.store import Store
 
@@ -93,10 +93,8 @@ def run(
         for spec, folder in parts:
             store = Store(folder)
             stack.enter_context(store.alone())
-            store.open(spec)
+            done = store.open(spec)
             cells = list(spec.cells())
-            kept = spec.with_changes(seeds=max(spec.seeds, store.spec()["seeds"]))
-            done = store.finished(kept.cells())
             missing = [_Job(spec, store, cell) for cell in cells if cell.name not in done]
             jobs.extend(missing)
             total += len(cells)
@@ -132,7 +130,7 @@ def _run(
 
     while jobs or under_way:
         begin()
-        future = _next(done)
+        future = _next(done, engine)
         job = under_way.pop(future)
         error = future.exception()
         key = (id(job.store), job.cell.name)
@@ -172,13 +170,13 @@ def _run(
     return Outcome(progress.cells, progress.finished, computed, failures)
 
 
-def _next(done: queue.SimpleQueue[Future[Any]]) -> Future[Any]:
+def _next(done: queue.SimpleQueue[Future[Any]], engine: engines.Engine) -> Future[Any]:
     """The next future that is done; it wakes now and then, so that Ctrl-C is heard at once."""
     while True:
         try:
             return done.get(timeout=0.2)
         except queue.Empty:
-            continue
+            engine.tend()
 
 
 def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from markupsafe import Markup, escape
 
 from unipac._storage import write_atomically
 from unipac.experiments.findings import Finding
+from unipac.experiments.text import slug
 from unipac.report.content import Figure, Section, all_looks, certified_agents, figures_of
 from unipac.report.lines import Panel, draw
-from unipac.report.style import CONFIG, slug
+from unipac.report.style import CONFIG
 from unipac.report.tables import summary
 
 VERDICTS = ("seen", "NOT seen", "not decided")
@@ -71,7 +72,7 @@ def render(
     for i, section in enumerate(sections, start=1):
         told.append(
             _Told(
-                id=f"{slug(section.name)}-{i}",
+                id=f"{slug(section.name.lower())}-{i}",
                 section=section,
                 figures=figures_of(section.results, chosen),
                 certified=certified_agents(section.results),

@@ -10,7 +10,7 @@ from typing import Literal
 from unipac._storage import write_atomically
 from unipac.report.content import Section, all_looks, figures_of
 from unipac.report.lines import Panel, configured, draw
-from unipac.report.style import slug
+from unipac.experiments.text import slug
 
 
 def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg", "pdf"]) -> list[Path]:  # noqa: A002
@@ -22,7 +22,7 @@ def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg
     chosen = all_looks(sections)
     written: list[Path] = []
     for section in sections:
-        prefix = f"{slug(section.name)}-" if len(sections) > 1 else ""
+        prefix = f"{slug(section.name.lower())}-" if len(sections) > 1 else ""
         for figure in figures_of(section.results, chosen):
             for panel in figure.drawn.panels:
                 path = _unused(folder / f"{prefix}{panel.name}.{format}", written)
