@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 import unipac
 from unipac import cli, experiments, metrics
 from unipac.experiments import engines, files, making, playing, store
-from unipac.experiments.results import load
 from unipac.experiments.reading import parse
+from unipac.experiments.results import load
 
 HERE = Path(__file__).parent
 
@@ -284,7 +284,10 @@ def test_stored_transitions_have_no_gap():
 def test_agents_meet_the_same_instance():
     first, second = (cell for cell in small().cells() if cell.seed == 0 and cell.instance.label == "sphere")
     seeds = [np.random.SeedSequence(cell.seed).spawn(3) for cell in (first, second)]
-    made = [making.make_instance(cell.instance, seed[0]) for cell, seed in zip((first, second), seeds, strict=True)]
+    made = [
+        making.make_instance(cell.instance, seed[0])
+        for cell, seed in zip((first, second), seeds, strict=True)
+    ]
     assert (made[0].theta == made[1].theta).all()
 
 

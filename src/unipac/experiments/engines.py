@@ -10,13 +10,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, InvalidStateError
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, Protocol
-
-import pebble
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, Protocol
 
 _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
@@ -42,9 +41,6 @@ class Engine(Protocol):
 
     def died(self, error: BaseException) -> bool:
         """Whether this error means that the worker died."""
-
-    def tend(self) -> None:
-        """Called now and then while futures are waited for."""
 
     def close(self) -> None:
         """End the workers."""
@@ -98,63 +94,96 @@ class Serial:
         """Never: there is no worker."""
         return False
 
-    def tend(self) -> None:
-        """Nothing to do."""
-
     def close(self) -> None:
         """Nothing to end."""
 
 
+class WorkerError(Exception):
+    """A worker ended, by whatever cause and with whatever exit code, before it had an answer."""
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    connection: Connection
+    """Closed by the system when the process ends: then a reader hears of it."""
+
+
 class Processes:
-    """Worker processes, each in a pool of its own: so it is known which cell a worker died of."""
+    """Worker processes, each with a line of its own: so it is known which cell a worker died of."""
 
     in_background = True
     deaths = 1
 
     def __init__(self, workers: int) -> None:
         self.slots = workers
-        self._pools: list[pebble.ProcessPool | None] = [None] * workers
+        self._workers: list[_Worker | None] = [None] * workers
         self._busy: list[Future[Any] | None] = [None] * workers
-        self._environment = ExitStack()
-        self._environment.enter_context(_environment(ONE_THREAD))  # inherited by all processes that start
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Give it to a worker that is free; one that has died is replaced."""
         slot = next(i for i, future in enumerate(self._busy) if future is None or future.done())
-        pool = self._pools[slot]
-        if pool is not None and not pool.active:  # its worker died while it had nothing to do
-            _end(pool)
-            pool = None
-        if pool is None:
-            spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
-            pool = pebble.ProcessPool(1, initializer=_prepare_worker, context=spawn)
-        self._pools[slot] = pool
-        self._busy[slot] = future = pool.schedule(function, args=arguments)
+        worker = self._workers[slot]
+        if worker is None or not worker.process.is_alive():
+            self._workers[slot] = worker = _started()
+        future: Future[Any] = Future()
+        self._busy[slot] = future
+        waiting = threading.Thread(target=_ask, args=(worker, future, function, arguments), daemon=True)
+        waiting.start()
         return future
-
-    def tend(self) -> None:
-        """Fail what was given to a pool that broke in the same moment: it would never be done."""
-        for pool, future in zip(self._pools, self._busy, strict=True):
-            if pool is not None and future is not None and not future.done() and not pool.active:
-                with suppress(InvalidStateError):
-                    future.set_exception(BrokenProcessPool("the worker could not be reached"))
 
     def died(self, error: BaseException) -> bool:
         """Whether the worker died."""
-        return isinstance(error, (pebble.ProcessExpired, BrokenProcessPool))
+        return isinstance(error, WorkerError)
 
     def close(self) -> None:
         """End the workers, also in the middle of a cell."""
-        pools = [pool for pool in self._pools if pool is not None]
-        _end(*pools)
-        self._environment.close()
+        processes = [worker.process for worker in self._workers if worker is not None]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(timeout=3)
+            process.kill()
+            process.join()
 
 
-def _end(*pools: pebble.ProcessPool) -> None:
-    for pool in pools:
-        pool.stop()
-    for pool in pools:
-        pool.join()
+def _started() -> _Worker:
+    spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(theirs,))
+    try:
+        with _environment(ONE_THREAD):  # inherited by the process
+            process.start()
+    except OSError as error:
+        raise EngineError(f"cannot start a worker: {error.strerror or error}") from None
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _ask(
+    worker: _Worker, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]
+) -> None:
+    """Have a worker compute, and wait for it."""
+    try:
+        worker.connection.send((function, arguments))
+        answer = worker.connection.recv()
+    except (EOFError, OSError):
+        worker.process.join()
+        future.set_exception(WorkerError(f"exit code {worker.process.exitcode}"))
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)
+
+
+def _serve(connection: Connection) -> None:
+    """What a worker does: compute what it is asked to, until nobody asks."""
+    _prepare_worker()
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        connection.send(function(*arguments))
 
 
 class Dask:
@@ -199,9 +228,6 @@ class Dask:
     def died(self, error: BaseException) -> bool:
         """Whether it has killed as many workers as the scheduler allows."""
         return isinstance(error, self._killed)
-
-    def tend(self) -> None:
-        """The scheduler does."""
 
     def close(self) -> None:
         """Leave the cluster; end it if it is ours."""

@@ -40,7 +40,9 @@ def is_there(file: Path, ours: Test) -> bool:
             raise StoreError(f"{file}: is {what}, and unipac would have to write there; {remedy}")
         with open(file, "rb") as stream:
             if not ours(stream):
-                raise StoreError(f"{file}: damaged, or not written by unipac, which would replace it; {remedy}")
+                raise StoreError(
+                    f"{file}: damaged, or not written by unipac, which would replace it; {remedy}"
+                )
     except FileNotFoundError:
         return False
     except OSError as error:

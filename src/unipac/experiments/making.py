@@ -118,7 +118,7 @@ def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
     if theta is None:
         return False
     length = float(np.linalg.norm(theta)) / (1.0 + ROUNDING)
-    told = {**{"noise": instance.noise, "norm": instance.norm}, **agent.parameters}
+    told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
     noise, norm = (getattr(made, name, told[name]) for name in ("noise", "norm"))
     return bool(noise >= instance.noise and norm >= length)
 

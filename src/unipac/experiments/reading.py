@@ -41,6 +41,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from unipac._text import control_character, printable
 from unipac.experiments import making, registry
 from unipac.experiments.registry import SpecError
 from unipac.experiments.spec import (
@@ -55,7 +56,6 @@ from unipac.experiments.spec import (
     file_stem,
     meets,
 )
-from unipac.experiments.text import control_character, printable
 
 LONGEST_LABEL = 100
 MOST_VARIANTS = 10_000
@@ -215,8 +215,8 @@ def _entries(data: Mapping[str, Any], key: str) -> list[Entry]:
         number = math.prod(len(values) for values in sweep.values())
         if len(entries) + number > MOST_VARIANTS:
             raise SpecError(
-                f"{where} sweep: makes {number:,} of them, with which [{key}] holds {len(entries) + number:,};"
-                f" at most {MOST_VARIANTS:,} are allowed"
+                f"{where} sweep: makes {number:,} of them; with these [{key}] would hold more than"
+                f" {MOST_VARIANTS:,}"
             )
         for values in itertools.product(*sweep.values()):
             chosen = dict(zip(sweep, values, strict=True))
@@ -275,7 +275,8 @@ def _arguments(where: str, make: Any, parameters: Mapping[str, Any], told: Seque
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             raise SpecError(
-                f"{where} {printable(key)}: must be a finite number, text, true, false or a list, got {value!r}"
+                f"{where} {printable(key)}: must be a finite number, text, true, false or a list, got"
+                f" {value!r}"
             ) from None
 
 
@@ -307,4 +308,6 @@ def _distinct(key: str, labels: Sequence[str]) -> None:
 
 
 def _quoted(label: str) -> str:
-    return label if re.fullmatch(r"[A-Za-z0-9_-]+", label) else printable(json.dumps(label, ensure_ascii=False))
+    return (
+        label if re.fullmatch(r"[A-Za-z0-9_-]+", label) else printable(json.dumps(label, ensure_ascii=False))
+    )

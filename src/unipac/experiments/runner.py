@@ -130,7 +130,7 @@ def _run(
 
     while jobs or under_way:
         begin()
-        future = _next(done, engine)
+        future = _next(done)
         job = under_way.pop(future)
         error = future.exception()
         key = (id(job.store), job.cell.name)
@@ -170,13 +170,13 @@ def _run(
     return Outcome(progress.cells, progress.finished, computed, failures)
 
 
-def _next(done: queue.SimpleQueue[Future[Any]], engine: engines.Engine) -> Future[Any]:
+def _next(done: queue.SimpleQueue[Future[Any]]) -> Future[Any]:
     """The next future that is done; it wakes now and then, so that Ctrl-C is heard at once."""
     while True:
         try:
             return done.get(timeout=0.2)
         except queue.Empty:
-            engine.tend()
+            continue
 
 
 def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:

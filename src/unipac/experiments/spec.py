@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unipac._text import slug
 from unipac.experiments.registry import Kind, SpecError
-from unipac.experiments.text import slug
 
 EPS = tuple(2.0**-k for k in range(-3, 11))
 """ε = 8, 4, ..., 2^-10: the grid over which mistakes are counted, unless a spec has its own."""

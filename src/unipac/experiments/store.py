@@ -6,8 +6,8 @@
     DIR/machine.jsonl             commands, versions, machine, wall times: outside the promise
 
 All but the last depend on the experiment alone: an interrupted run, started again, ends with the same bytes.
-Every file of ours begins with a mark, a table has its digest in a file with one. What has none is left alone, and
-refused where we would have to write.
+Every file of ours begins with a mark, and a table has its digest in such a file. What has none is left alone,
+and refused where we would have to write.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import Any, BinaryIO
 
 import filelock
 
+from unipac._text import control_character, printable
 from unipac.experiments import files
 from unipac.experiments.files import StoreError, cannot
 from unipac.experiments.spec import Cell, Spec, to_json
-from unipac.experiments.text import control_character, printable
 
 __all__ = ["CELLS", "SPEC", "Store", "StoreError", "cannot"]
 
@@ -118,7 +118,9 @@ class Store:
             elif files.is_unfinished(entry):
                 leftovers.append(Path(entry.path))
         with os.scandir(self.root) as around:
-            leftovers += [Path(e.path) for e in around if e.name.startswith(f".{SPEC}.") and files.is_unfinished(e)]
+            leftovers += [
+                Path(e.path) for e in around if e.name.startswith(f".{SPEC}.") and files.is_unfinished(e)
+            ]
         for file in leftovers:
             file.unlink(missing_ok=True)
         files.write(self.root / SPEC, to_json(MARK | wanted), _JSON)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from unipac._text import slug
 from unipac.experiments.results import labels
-from unipac.experiments.text import slug
 from unipac.report.frames import (
     Panels,
     along_rounds,

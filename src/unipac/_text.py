@@ -35,6 +35,4 @@ def printable(text: str, allowed: str = "\n\t") -> str:
         >>> print(printable("red \x1b[31m"))
         red \x1b[31m
     """
-    return "".join(
-        repr(char)[1:-1] if char not in allowed and _is_control(char) else char for char in text
-    )
+    return "".join(repr(char)[1:-1] if char not in allowed and _is_control(char) else char for char in text)
