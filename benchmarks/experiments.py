@@ -78,10 +78,7 @@ def many(count: int) -> None:
         outcome = experiments.run([(spec, Path(folder))], engine="processes")
         print(f"listed and resumed: {time.perf_counter() - begin:.2f} s ({outcome.finished:,} finished)")
         begin = time.perf_counter()
-        program = (
-            "import sys; from unipac.cli import main; sys.argv = ['unipac', 'report', sys.argv[1]]; main()"
-        )
-        subprocess.run([sys.executable, "-c", program, folder], check=True)
+        subprocess.run([sys.executable, "-m", "unipac", "report", folder], check=True)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         print(f"report: {time.perf_counter() - begin:.1f} s, at most {memory:.2f} GiB")
 

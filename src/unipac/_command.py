@@ -9,15 +9,12 @@ import contextlib
 import errno
 import io
 import os
-import signal
 import sys
 from importlib.util import find_spec
-from types import FrameType
 
+from unipac._exits import FAILED, USAGE, Stopped, listen
 from unipac._text import printable
 
-FAILED, USAGE = 1, 2
-SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 NEEDED = (
     "altair",
     "filelock",
@@ -32,19 +29,9 @@ NEEDED = (
 """What the extra ``experiments`` brings."""
 
 
-class Stopped(BaseException):
-    """A signal asks for an end; the message says which one, and what is kept."""
-
-    def __init__(self, number: int) -> None:
-        self.code = 128 + number
-        super().__init__(SIGNALS[signal.Signals(number)])
-
-
 def main() -> None:
     """Run a command; errors are told in a sentence."""
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as shells set it for what runs unattended
-            signal.signal(number, _stop)
+    listen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
@@ -72,10 +59,6 @@ def main() -> None:
         _complain(f"cannot write the output: {error.strerror}" if isinstance(error, OSError) else str(error))
         code = USAGE
     sys.exit(_flushed(code))
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)
 
 
 def _is_for_users(error: Exception) -> bool:
@@ -107,7 +90,3 @@ def _flushed(code: int) -> int:
             _complain(f"cannot write the output: {error.strerror}")
             return USAGE
     return code
-
-
-if __name__ == "__main__":
-    main()

@@ -17,10 +17,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from unipac import __version__, theory
-from unipac._command import FAILED, USAGE, Stopped, main
+from unipac._exits import FAILED, NOT_SEEN, USAGE, Stopped
 from unipac._text import printable
 
-NOT_SEEN = 3
 FAILURES = "failures.txt"
 
 app = typer.Typer(
@@ -435,7 +434,3 @@ def warm() -> None:
     from unipac._warm import warm as compile_all
 
     out.print(_safe(compile_all(progress=True)), soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ import pytest
 from test_foreign_files import command, toml
 
 import unipac
-from unipac import _command, cli
+from unipac import _command
 from unipac._text import control_character, printable
 from unipac.registry import AGENTS
 
@@ -159,4 +159,3 @@ def test_exit_codes_are_documented():
     assert "130 interrupted" in text
     assert "143 terminated" in text
     assert {number + 128 for number in (signal.SIGINT, signal.SIGTERM)} == {130, 143}
-    assert cli.main is _command.main

@@ -511,7 +511,7 @@ dim = 2
 
 
 def start_run(folder, out):
-    command = [sys.executable, "-m", "unipac.cli", "run", "slow.toml", "--out", str(out), "--workers", "2"]
+    command = [sys.executable, "-m", "unipac", "run", "slow.toml", "--out", str(out), "--workers", "2"]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -573,7 +573,7 @@ def test_ctrl_c(tmp_path):
         "[agents.long]\nagent = 'own_agents:Sleeps'\n[instances.s]\ninstance = 'sphere'\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "unipac.cli", "run", "long.toml", "--out", "out", "--workers", "1"],
+        [sys.executable, "-m", "unipac", "run", "long.toml", "--out", "out", "--workers", "1"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -641,7 +641,7 @@ def command(*arguments, code=0):
 def program(*arguments, folder):
     """As a user calls it, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "unipac.cli", *map(str, arguments)],
+        [sys.executable, "-m", "unipac", *map(str, arguments)],
         cwd=folder,
         capture_output=True,
         text=True,

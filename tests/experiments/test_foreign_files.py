@@ -306,7 +306,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_before_the_work(tmp_path):
     with pytest.raises(StoreError, match=r"\\udcff: the name of a folder must be UTF-8"):
         Store(out)
     result = subprocess.run(
-        [sys.executable, "-m", "unipac.cli", "run", str(toml(tmp_path)), "--out", os.fsencode(out)],
+        [sys.executable, "-m", "unipac", "run", str(toml(tmp_path)), "--out", os.fsencode(out)],
         capture_output=True,
         timeout=120,
     )
@@ -321,7 +321,7 @@ def test_a_working_folder_whose_name_is_not_utf_8_is_no_matter(tmp_path):
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     os.mkdir(odd)
     result = subprocess.run(
-        [sys.executable, "-m", "unipac.cli", "run", str(toml(tmp_path)), "--engine", "serial", "--out", "o"],
+        [sys.executable, "-m", "unipac", "run", str(toml(tmp_path)), "--engine", "serial", "--out", "o"],
         cwd=odd,
         capture_output=True,
         timeout=120,
@@ -356,7 +356,7 @@ def test_sigterm_is_answered_and_finished_cells_are_kept(tmp_path, engine):
     )
     arguments = ["run", "long.toml", "--out", "out", "--engine", engine, "--workers", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "unipac.cli", *arguments],
+        [sys.executable, "-m", "unipac", *arguments],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
