@@ -51,18 +51,22 @@ class Limits(NamedTuple):
     """(H or 1, S A)."""
     extreme: Array
     """(S A,): the largest reward of an outcome for upper values, the least one for lower values."""
+    sure: float
+    """1 if the base is earned surely, so that it is part of what is still to come; 0 if it bounds a mean."""
     end: float
-    """The largest possible V for upper values, the least one for lower values; infinite if nothing is known."""
+    """The largest sum of rewards still to come for upper values, the least one for lower values; or infinite."""
 
 
 @jit
-def gather(counts: Counts, cell: int, after: Array, weights: Array, values: Array, sign: float) -> int:
-    """Counts of the outcomes of a cell and sign · (r + V_{h+1}(s')); returns how many outcomes."""
+def gather(
+    counts: Counts, cell: int, after: Array, weights: Array, values: Array, sign: float, end: float
+) -> int:
+    """Counts of the outcomes of a cell and sign · (r + V_{h+1}(s')), at most ``end``; returns how many outcomes."""
     k, e = 0, counts.first[cell]
     while e >= 0:
         t = counts.following[e]
         weights[k] = counts.times[e]
-        values[k] = sign * (counts.value[e] + (after[t] if t >= 0 else 0.0))
+        values[k] = min(end, sign * (counts.value[e] + (after[t] if t >= 0 else 0.0)))
         k += 1
         e = counts.other[e]
     return k
@@ -92,15 +96,17 @@ def optimistic(
             for a in range(n_actions):
                 pair = s * n_actions + a
                 cell = pair if pooled else h * pairs + pair
-                q = limits.extreme[pair] + peak
+                base = limits.base[min(h, limits.base.shape[0] - 1), pair]
+                end = limits.end - limits.sure * base
+                q = min(limits.extreme[pair] + peak, end)
                 n = counts.visits[cell]
                 if n > 0:
-                    k = gather(counts, cell, after, weights, values, 1.0)
+                    k = gather(counts, cell, after, weights, values, 1.0, end)
                     if bonus.kind == KL:
                         q = kl_upper(weights, values, k, float(n), q, bonus.radius[cell])
                     else:
                         q = min(q, _mean_and_bonus(counts, bonus, cell, h, weights, values, k))
-                q += limits.base[min(h, limits.base.shape[0] - 1), pair]
+                q += base
                 if previous.size > 0:
                     q = min(q, previous[h, pair])
                 Q[h, pair] = q
@@ -167,15 +173,17 @@ def pessimistic(
         for s in range(n_states):
             pair = s * n_actions + action[h, s]
             cell = pair if pooled else h * pairs + pair
-            q = limits.extreme[pair] + floor
+            base = limits.base[min(h, limits.base.shape[0] - 1), pair]
+            end = limits.end - limits.sure * base
+            q = max(limits.extreme[pair] + floor, end)
             n = counts.visits[cell] - (counts.kinds[cell] if one_less else 0)
             if n > 0:
-                k = gather(counts, cell, after, weights, values, -1.0)
+                k = gather(counts, cell, after, weights, values, -1.0, -end)
                 if one_less:
                     for j in range(k):
                         weights[j] -= 1.0
                 q = kl_lower(weights, values, k, float(n), q, thresholds[cell])
-            V[h, s] = max(q + limits.base[min(h, limits.base.shape[0] - 1), pair], limits.end)
+            V[h, s] = max(q + base, limits.end)
         if pooled and limits.base.shape[0] == 1 and 0 < h < stage and _still(V[h], after):
             for earlier in range(h):
                 V[earlier] = V[h]

@@ -137,7 +137,7 @@ def with_means(counts: Counts, rules: Rules, limits: Limits, scale: float) -> Li
     base = np.empty((counts.visits.size // limits.extreme.size, limits.extreme.size))
     for cell in range(counts.visits.size):
         base[cell // base.shape[1], cell % base.shape[1]] = mean_reward(counts, rules, cell, scale)
-    return Limits(base, limits.extreme, limits.end)
+    return Limits(base, limits.extreme, 0.0, limits.end)
 
 
 @jit
