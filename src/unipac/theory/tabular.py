@@ -166,17 +166,19 @@ def certvi_mistake_bound(
     horizon: int,
     delta: float,
     *,
-    rewards_known: bool = True,
+    rewards: str = "known",
     replan_factor: float = 1.02,
 ) -> int:
     """With probability 1 − 2δ, for all ε at once: CertVI gives no more certificates above ε than this.
 
-    For rewards in [0, 1]; where they are learned, they must be a function of (stage, s, a, s'). On the event of
-    all sets (probability 1 − δ), a certificate is at most the expectation of Σ_h R_h min(1, √(C/n)) over the
-    episode, n the visits of the pair so far, R_h the range of what follows, and with f the replan factor
+    For rewards in [0, 1]. On the event of all sets (probability 1 − δ), a certificate is at most the expectation
+    of Σ_h R_h min(1, √(C/n)) over the episode, n the visits of the pair so far, R_h the range of what follows, and
+    with f the replan factor
 
     - rewards known: R_h = H − h, C = 8 f² b by Pinsker's inequality, b the larger of both thresholds;
-    - learned: R_h = H − h + 1, C = f² (√(b'/2) + 3 √b'' + √K)², K = S + 1 the most kinds of outcomes.
+    - "many" values, means learned: the same with R_h = H − h + 1, as r is within √(b/2n) on either side;
+    - "few" values, here a function of (s, a, s'): R_h = H − h + 1, C = f² (√(b'/2) + 3 √b'' + √K)², where K = S + 1
+      is the largest number of outcomes, p̂ and p̃ differ by K/n, and n − K ≥ n/2 unless n < 2K ≤ C.
 
     The expectations over any set of episodes decided beforehand sum to at most e/(e−1) times (the realised sum +
     B log(1/δ')), B = Σ R_h. The realised sum over m of them is at most Σ_h R_h SA (1 + ∫_0^{m/SA} min(1, √(C/x))),
@@ -189,10 +191,10 @@ def certvi_mistake_bound(
         n_actions: A.
         horizon: H.
         delta: δ.
-        rewards_known: whether rewards are given.
+        rewards: "known", or learned with "few" or "many" values.
         replan_factor: f; 1 if the agent replans always.
 
-    >>> certvi_mistake_bound(0.1, 3, 2, 3, 0.05) < certvi_mistake_bound(0.1, 3, 2, 3, 0.05, rewards_known=False)
+    >>> certvi_mistake_bound(0.1, 3, 2, 3, 0.05) < certvi_mistake_bound(0.1, 3, 2, 3, 0.05, rewards="few")
     True
     >>> certvi_mistake_bound(0.5, 1, 1, 1, 0.05)         # nothing to learn
     0
@@ -203,7 +205,8 @@ def certvi_mistake_bound(
     delta = check.probability("delta", delta)
     f = check.real("replan_factor", replan_factor)
     check.require(f >= 1.0, "replan_factor", ">= 1", replan_factor)
-    stages = H - 1 if rewards_known else H
+    check.one_of("rewards", rewards, ("known", "few", "many"))
+    stages = H - 1 if rewards == "known" else H
     ranges = sum(range(1, stages + 1))
     if ranges == 0:
         return 0
@@ -212,7 +215,7 @@ def certvi_mistake_bound(
 
     def excess(m: int) -> float:
         x = m / (S * A)
-        C = f**2 * _squared_width(x, S, S * A * stages, delta, rewards_known)
+        C = f**2 * _squared_width(x, S, S * A * stages, delta, rewards)
         filled = x if x <= C else 2 * math.sqrt(C * x) - C
         return math.e / (math.e - 1) * (ranges * S * A * (1 + filled) + chance) - m * eps / 2
 
@@ -226,13 +229,14 @@ def certvi_mistake_bound(
     return lower
 
 
-def _squared_width(n: float, n_states: int, cells: int, delta: float, rewards_known: bool) -> float:
+def _squared_width(n: float, n_states: int, cells: int, delta: float, rewards: str) -> float:
     """C of ``certvi_mistake_bound`` without f, for up to n visits: a bound on n times the squared width."""
-    one = math.log(cells / (EXPLORING * delta)) + kt(n)
+    share = EXPLORING / 2 if rewards == "many" else EXPLORING
+    one = math.log(cells / (share * delta)) + kt(n)
     failures = math.log(cells / ((1 - EXPLORING) * delta))
     kinds = n_states + 1  # every state, and the end
     regret = 0.5 * (kinds - 1) * math.log(n + 1)  # of Dirichlet(1/2), up to log 2
-    if rewards_known:
+    if rewards != "few":
         return 8 * max(one, failures + 2 * math.log(2) + regret)
     every = failures + math.log(3) + math.log(2) + regret + kinds * (1 + math.log(max(1.0, n)))
     return float((math.sqrt(one / 2) + 3 * math.sqrt(every) + math.sqrt(kinds)) ** 2)

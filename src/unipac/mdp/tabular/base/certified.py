@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unipac._jit import jit
 from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
-from unipac.mdp.tabular.base.counts import Counts, count, no_counts
+from unipac.mdp.tabular.base.counts import Counts, count_episode, no_counts
 from unipac.mdp.tabular.base.kl import kl_lower, kl_upper
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
 
@@ -18,6 +18,10 @@ Integers = NDArray[np.int64]
 
 GIVEN, OUTCOMES, MEANS = 0, 1, 2
 """What is known of rewards: all; nothing, and an outcome holds its reward; nothing, and their means are learned."""
+
+
+FRESH, OLD, STALE = 0, 1, 2
+"""Ages of a plan."""
 
 
 class Rules(NamedTuple):
@@ -48,8 +52,8 @@ class State(NamedTuple):
     counts: Counts
     planned: Integers
     """(C,): visits when the last plan was made."""
-    stale: Integers
-    """(1,): 1 if the next episode needs a new plan."""
+    age: Integers
+    """(1,): ``FRESH`` for the first episode of a plan, then ``OLD``, ``STALE`` if the next one needs a new plan."""
     above: Array
     """(C,): thresholds of the balls for one function at that time."""
     below: Array
@@ -67,7 +71,7 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
     return State(
         counts=no_counts(cells),
         planned=np.zeros(cells, dtype=np.int64),
-        stale=np.ones(1, dtype=np.int64),
+        age=np.full(1, STALE),
         above=np.zeros(cells),
         below=np.zeros(cells),
         action=np.zeros((horizon, n_states), dtype=np.int64),
@@ -81,15 +85,17 @@ def learn(
     state: State, rules: Rules, states: Integers, actions: Integers, rewards: Array, following: Integers
 ) -> None:
     """Count an episode, for which there must be room, and see whether the plan is stale."""
-    counts = state.counts
+    visits = state.counts.visits
     pairs = rules.upper.extreme.size
     n_actions = pairs // state.action.shape[1]
-    pooled = counts.visits.size == pairs
+    with_rewards = rules.rewards == OUTCOMES
+    count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    if state.age[0] == FRESH:
+        state.age[0] = OLD
     for h in range(states.size):
-        cell = (0 if pooled else h * pairs) + states[h] * n_actions + actions[h]
-        count(counts, cell, following[h], rewards[h] if rules.rewards == OUTCOMES else 0.0, rewards[h])
-        if counts.visits[cell] > rules.factor * state.planned[cell]:
-            state.stale[0] = 1
+        cell = (0 if visits.size == pairs else h * pairs) + states[h] * n_actions + actions[h]
+        if visits[cell] > rules.factor * state.planned[cell]:
+            state.age[0] = STALE
 
 
 @jit
@@ -166,4 +172,4 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
         choose(state, rules, 1.0, np.empty_like(state.action), np.empty_like(Q), above)
         state.bound[:] = above[0]
     state.planned[:] = state.counts.visits
-    state.stale[0] = 0
+    state.age[0] = FRESH

@@ -83,10 +83,30 @@ def count(counts: Counts, cell: int, following: int, value: float, reward: float
     counts.times[e] += 1
 
 
+@jit
+def count_episode(
+    counts: Counts,
+    pairs: int,
+    n_actions: int,
+    states: Integers,
+    actions: Integers,
+    rewards: Array,
+    following: Integers,
+    with_rewards: bool,
+) -> None:
+    """Add an episode; outcomes hold their rewards or not."""
+    pooled = counts.visits.size == pairs
+    for h in range(states.size):
+        cell = (0 if pooled else h * pairs) + states[h] * n_actions + actions[h]
+        count(counts, cell, following[h], rewards[h] if with_rewards else 0.0, rewards[h])
+
+
 def check_counts(counts: Counts, n_states: int) -> None:
     """Refuse counts that no data could have led to; every entry that is used as an index is checked."""
     E, used = counts.times.size, int(counts.used[0]) if counts.used.shape == (1,) else -1
+    by_cell = (counts.reward, counts.kinds, counts.first)
     sound = 0 <= used <= E and all(len(a) == E for a in (counts.following, counts.value, counts.other))
+    sound = sound and all(len(a) == len(counts.visits) for a in by_cell) and bool((counts.first >= -1).all())
     sound = sound and int(counts.kinds.sum()) == used and bool((counts.kinds >= 0).all())
     sound = sound and bool(np.isfinite(counts.value).all() and np.isfinite(counts.reward).all())
     if sound:
