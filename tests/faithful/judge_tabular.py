@@ -34,8 +34,10 @@ def largest_mean(weights, values, top, threshold):
     weights, values = np.asarray(weights, dtype=float), np.asarray(values, dtype=float)
     values, weights = values[weights > 0], weights[weights > 0]
     p, c = weights / weights.sum(), threshold / weights.sum()
-    if c <= 0 or values.min() >= top:
-        return min(top, float(p @ values))
+    if values.min() >= top:
+        return top
+    if c <= 0:
+        return float(p @ values)
     g = top - values
 
     def divergence(x):  # KL(p ‖ q) of the q that belongs to ν = top + x
@@ -98,8 +100,12 @@ def cert_vi(
     reward_range=(0.0, 1.0),
     return_range=(-math.inf, math.inf),
     scale=1.0,
+    policy=None,
 ):
-    """CertVI: Q (H, S, A) and the policy (H, S) of the choosing pass, upper and lower values (S,)."""
+    """CertVI: Q (H, S, A) of the choosing pass, upper values (S,), and lower values (S,) of its policy.
+
+    A ``policy`` (H, S) may be given, where actions are tied.
+    """
     stages = max(H - 1, 1) if rewards is not None else H
     low, high = reward_range
     least, most = return_range
@@ -150,7 +156,7 @@ def cert_vi(
         return Q, V[0]
 
     Q, chosen_with = upper(scale)
-    policy = Q.argmax(axis=2)
+    policy = Q.argmax(axis=2) if policy is None else policy
     V = np.zeros((H + 1, S))
     for h in reversed(range(H)):
         floor = min(0.0, V[h + 1].min())
@@ -175,7 +181,7 @@ def cert_vi(
                 else:
                     value = least_mean(N, values, bottom, dirichlet(N, fail_low, S + 1))
             V[h, s] = max(least, base + value)
-    return Q, policy, chosen_with if scale == 1.0 else upper(1.0)[1], V[0]
+    return Q, chosen_with if scale == 1.0 else upper(1.0)[1], V[0]
 
 
 def ubev(data, S, A, H, delta, *, rewards=None, radius="printed"):
@@ -192,7 +198,9 @@ def ubev(data, S, A, H, delta, *, rewards=None, radius="printed"):
                     continue
                 if radius == "printed":
                     share = delta / (9 if known is None else 7)
-                    phi = math.sqrt((2 * math.log(math.log(max(n, math.e))) + math.log(3 * S * A * H / share)) / n)
+                    phi = math.sqrt(
+                        (2 * math.log(math.log(max(n, math.e))) + math.log(3 * S * A * H / share)) / n
+                    )
                 else:
                     v = max(1.0, n / 4)
                     J = S * A * H * (2 if known is None else 1)

@@ -80,7 +80,11 @@ def open_kernel(counts: Array, log_failures: float) -> float:
 def stitched_kernel(n: float, log_failures: float) -> float:
     """As ``stitched``, with log(1/failure)."""
     v = max(1.0, 0.25 * n)
-    return 1.7 * math.sqrt(v * (max(0.0, math.log(math.log(2.0 * v))) + 0.72 * (math.log(5.2) + log_failures))) / n
+    return (
+        1.7
+        * math.sqrt(v * (max(0.0, math.log(math.log(2.0 * v))) + 0.72 * (math.log(5.2) + log_failures)))
+        / n
+    )
 
 
 @jit
@@ -155,7 +159,9 @@ def ubev(n: float, failure: float) -> float:
 
 def _counts(counts: ArrayLike) -> Array:
     N = np.array(counts, dtype=np.float64)
-    check.require(N.ndim == 1 and N.size > 0 and bool((N >= 1).all()), "counts", "numbers from 1 on, (k,)", counts)
+    check.require(
+        N.ndim == 1 and N.size > 0 and bool((N >= 1).all()), "counts", "numbers from 1 on, (k,)", counts
+    )
     return N
 
 

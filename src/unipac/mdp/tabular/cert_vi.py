@@ -69,7 +69,9 @@ class CertVI(TabularAgent):
         None, check.optional_range, "(low, high) of the sum of rewards from any stage to the end, if known"
     )
     replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
-    replan_factor: float = parameter(1.02, check.at_least_one, "growth of the visits of a cell that asks for a plan")
+    replan_factor: float = parameter(
+        1.02, check.at_least_one, "growth of the visits of a cell that asks for a plan"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -83,7 +85,9 @@ class CertVI(TabularAgent):
         if self._known is None:
             base = np.zeros((1, S * A))
             if self.rewards is not None:  # by next state
-                least, most = (np.ascontiguousarray(f(self.rewards, axis=2).ravel()) for f in (np.min, np.max))
+                least, most = (
+                    np.ascontiguousarray(f(self.rewards, axis=2).ravel()) for f in (np.min, np.max)
+                )
             elif self.reward_values == "few":
                 least, most = np.full(S * A, low), np.full(S * A, high)
             else:
@@ -113,11 +117,15 @@ class CertVI(TabularAgent):
             Q = np.empty((self.horizon, self.n_states * self.n_actions))
             compiled.plan(state, self._rules, Q, np.empty((self.horizon + 1, self.n_states)))
         fresh = bool(state.age[0] == compiled.FRESH)
-        return Plan(state.action[:, None].copy(), self._no_level, state.bound.copy(), state.lower.copy(), fresh)
+        return Plan(
+            state.action[:, None].copy(), self._no_level, state.bound.copy(), state.lower.copy(), fresh
+        )
 
     def _learn(self, episode: Episode) -> None:
         self._make_room()
-        compiled.learn(self.state, self._rules, episode.state, episode.action, episode.reward, episode.following)
+        compiled.learn(
+            self.state, self._rules, episode.state, episode.action, episode.reward, episode.following
+        )
 
     def _make_room(self) -> None:
         self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
@@ -138,7 +146,7 @@ class CertVI(TabularAgent):
 
     @property
     def guarantee(self) -> str:
-        """"uniform-PAC" unless the bonus is scaled."""
+        """ "uniform-PAC" unless the bonus is scaled."""
         return self.theorem if self.bonus_scale == 1.0 else "none"
 
     def mistake_bound(self, eps: float) -> float:

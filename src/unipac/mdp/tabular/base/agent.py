@@ -29,10 +29,14 @@ class TabularAgent(FiniteAgent):
     """
 
     homogeneous: bool = parameter(
-        False, check.flag, "whether all stages have the same transitions (and learned rewards): then they are pooled"
+        False,
+        check.flag,
+        "whether all stages have the same transitions (and learned rewards): then they are pooled",
     )
     rewards: Any = parameter(
-        None, None, "the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned"
+        None,
+        None,
+        "the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned",
     )
 
     @classmethod
@@ -52,10 +56,17 @@ class TabularAgent(FiniteAgent):
         by_stage, by_next = r.shape == (H, S, A), r.shape == (S, A, S)
         expected = f"of shape {(S, A)}, {(H, S, A)} or {(S, A, S)}"
         check.require(by_stage or by_next or r.shape == (S, A), "rewards", expected, r.shape)
-        check.require(not (by_stage and by_next), "rewards", f"given as {(S, A)}: {r.shape} may mean two things", r.shape)
+        check.require(
+            not (by_stage and by_next),
+            "rewards",
+            f"given as {(S, A)}: {r.shape} may mean two things",
+            r.shape,
+        )
         low, high = self.reward_range
         within = bool(((low <= r) & (r <= high)).all())
-        check.require(within, "rewards", f"in [{low:g}, {high:g}] (reward_range)", (float(r.min()), float(r.max())))
+        check.require(
+            within, "rewards", f"in [{low:g}, {high:g}] (reward_range)", (float(r.min()), float(r.max()))
+        )
         self.rewards = read_only(r.copy())
         if not by_next:
             self._known = np.ascontiguousarray(r.reshape(-1, S * A))

@@ -98,7 +98,7 @@ def optimistic(
                 cell = pair if pooled else h * pairs + pair
                 base = limits.base[min(h, limits.base.shape[0] - 1), pair]
                 end = limits.end - limits.sure * base
-                q = min(limits.extreme[pair] + peak, end)
+                q = min(limits.extreme[pair] + peak, end) if previous.size == 0 else math.inf
                 n = counts.visits[cell]
                 if n > 0:
                     k = gather(counts, cell, after, weights, values, 1.0, end)
@@ -140,7 +140,12 @@ def _mean_and_bonus(
             second += weights[j] * bonus.second[h + 1, counts.following[e]]
         e = counts.other[e]
     first = math.sqrt(8.0 * bonus.radius[cell] * variance / n)
-    return mean + first + 14.0 / 3.0 * bonus.width[h] * bonus.radius[cell] + math.sqrt(8.0 * second / n) / math.sqrt(n)
+    return (
+        mean
+        + first
+        + 14.0 / 3.0 * bonus.width[h] * bonus.radius[cell]
+        + math.sqrt(8.0 * second / n) / math.sqrt(n)
+    )
 
 
 @jit

@@ -44,7 +44,9 @@ def kl_upper(weights: Array, values: Array, kinds: int, total: float, top: float
             largest = max(largest, values[j])
             least = min(least, values[j])
     mean /= total
-    if c <= 0.0 or top - least <= 0.0:
+    if least >= top:
+        return top
+    if c <= 0.0:
         return min(top, mean)
     room = SLACK * (top - least)
     if largest == least:  # q = (e^{-c}, 1 − e^{-c})
@@ -90,6 +92,8 @@ def kl_upper(weights: Array, values: Array, kinds: int, total: float, top: float
 
 
 @jit
-def kl_lower(weights: Array, values: Array, kinds: int, total: float, bottom: float, threshold: float) -> float:
+def kl_lower(
+    weights: Array, values: Array, kinds: int, total: float, bottom: float, threshold: float
+) -> float:
     """The least expectation over the ball; ``values`` are the *negated* ones, which are at most −bottom."""
     return -kl_upper(weights, values, kinds, total, -bottom, threshold)

@@ -16,7 +16,14 @@ Integers = NDArray[np.int64]
 
 @jit
 def play(
-    state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, out: Array, fresh: NDArray[np.bool_]
+    state: State,
+    rules: Rules,
+    world: World,
+    starts: Integers,
+    uniforms: Array,
+    first: int,
+    out: Array,
+    fresh: NDArray[np.bool_],
 ) -> int:
     """Episodes from ``first`` on, until there is no room for the outcomes of another; returns the next one.
 
