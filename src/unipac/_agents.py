@@ -11,12 +11,12 @@ An agent is a class whose fields are its parameters::
 
         alpha: float = parameter(1.0, check.nonnegative, "how much to explore")
 
-Parameters are declared, described and checked once, by the class that owns them; derived classes inherit them. They
-are attributes, the repr, the header of a file and the names that a sweep may use.
+Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
+them. They are attributes, the repr, the header of a file and the names that a sweep may use.
 
-``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This module
-writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived from the state
-is left out of files (``_saved``) and derived again (``_restored``).
+``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This
+module writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived
+from the state is left out of files (``_saved``) and derived again (``_restored``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import os
 import textwrap
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,12 +61,12 @@ def parameter(
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))
 def agent(cls: T) -> T:
     """Make a class with parameters an agent: its constructor, and the list of arguments in its docstring."""
-    made = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)  # type: ignore[call-overload]
+    made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
     if made.__doc__ and "{parameters}" in made.__doc__:
         made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
     if "aliases" in vars(made):
         made.__init__ = _with_aliases(made.__init__, made.aliases)
-    return made  # type: ignore[no-any-return]
+    return cast(T, made)
 
 
 def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
@@ -333,7 +333,7 @@ def _from_file(
     if cls.__name__ != header["agent"] or cls.kind != header["kind"]:
         raise ValueError(f"it holds a {header['agent']}; give its class as agent=")
     told = header["parameters"]
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for entry in dataclasses.fields(cls):
         if not entry.init:
             continue

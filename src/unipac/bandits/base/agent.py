@@ -109,7 +109,7 @@ class BanditAgent(Agent):
         told = {"noise": instance.noise, "norm": instance.norm, "seed": seed, "horizon": rounds}
         names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
         known = {name: value for name, value in told.items() if name in names and value is not None}
-        return cls(instance.dim, **{**known, **parameters})
+        return cls(**{"dim": instance.dim, **known, **parameters})
 
     # -- what an algorithm writes --------------------------------------------------------------
 
@@ -431,7 +431,8 @@ class BanditAgent(Agent):
         )
         check.require(values.shape[1:] == (5,), "pending.values", "of shape (n, 5)", values.shape)
         self._pending = {}
-        for (id_, index, level, certified), x, numbers in zip(waiting, X, values.tolist(), strict=True):
+        for (id_, index, level, certified), x, row in zip(waiting, X, values.tolist(), strict=True):
+            mean, width, ucb, lcb, certificate = row
             number = check.count("id", id_, least=0)
             check.require(number not in self._pending, "id", "of one decision only", number)
             self._pending[number] = Decision(
@@ -439,7 +440,11 @@ class BanditAgent(Agent):
                 check.count("index", index, least=0, most=2**62),
                 read_only(x.copy()),
                 check.count("level", level, least=0, most=2**31),
-                *numbers,
+                mean,
+                width,
+                ucb,
+                lcb,
+                certificate,
                 # What was claimed then must still be so under these parameters.
                 check.flag("certified", certified) and self.certified,
             )
@@ -464,10 +469,7 @@ class BanditAgent(Agent):
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
-        if type(decision) is Decision:
-            id_ = decision.id
-        else:
-            id_ = check.count("decision", decision, least=0)  # type: ignore[arg-type]
+        id_ = decision.id if type(decision) is Decision else check.count("decision", decision, least=0)  # type: ignore[arg-type]
         waiting = self._pending.get(id_)
         if waiting is None:
             why = (

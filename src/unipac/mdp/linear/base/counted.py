@@ -106,15 +106,16 @@ class Planned(NamedTuple):
 def not_planned(counted: Counted, lazy: bool) -> Planned:
     """Before the first plan; without room where every episode is planned anew."""
     kept = (counted.rows, counted.rewards, counted.arrivals, counted.width2)
-    empty = (np.zeros_like(array if lazy else array[:, :0]) for array in kept)
-    return Planned(*empty, np.zeros(1, dtype=np.int64))
+    rows, rewards, arrivals, width2 = (np.zeros_like(array if lazy else array[:, :0]) for array in kept)
+    return Planned(rows, rewards, arrivals, width2, np.zeros(1, dtype=np.int64))
 
 
 def grown_planned(planned: Planned, capacity: int) -> Planned:
     """The same with room for ``capacity`` levels."""
     if planned.rows.shape[1] == 0:
         return planned
-    return Planned(*(with_levels(array, capacity) for array in planned[:4]), planned.levels)
+    rows, rewards, arrivals, width2 = (with_levels(array, capacity) for array in planned[:4])
+    return Planned(rows, rewards, arrivals, width2, planned.levels)
 
 
 @jit
@@ -207,6 +208,7 @@ def learn(
 
 @jit
 def compute_widths(counted: Counted, h: int, i: int) -> None:
+    """The widths of all pairs at entry (h, i), from the factors."""
     n_states, n_actions, _ = counted.features.shape
     for s in range(n_states):
         for a in range(n_actions):

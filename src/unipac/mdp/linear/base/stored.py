@@ -30,27 +30,10 @@ from unipac.linalg.soundness import check_factors, check_levels, check_shape, ch
 from unipac.mdp.linear.base import counted
 from unipac.mdp.linear.base.counted import REFRESH_EVERY, Counted
 from unipac.mdp.linear.base.episodes import Rules, set_radii
+from unipac.mdp.linear.base.transitions import Estimates, Rounds
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-INITIAL_ROUNDS = 64
-
-CHUNK = 2**15
-"""Numbers in the features of the transitions that are worked on at once: 256 KiB, within a cache."""
-
-
-class Estimates(NamedTuple):
-    """The outcome of a backward pass, from which Q follows for any features."""
-
-    factors: Array
-    """(H, C, d, d): M of each level when it was last planned with."""
-    w: Array
-    """(H, C, d)."""
-    beta: Array
-    """(H, C)."""
-    logdet: Array
-    """(H, C)."""
 
 
 class SavedStored(NamedTuple):
@@ -80,97 +63,6 @@ class SavedStored(NamedTuple):
     """(N,)."""
     widths: Array
     """Of the following features in the P levels of the last plan, group by group, level by level."""
-
-
-class Rounds:
-    """Transitions of one stage; if levels are disjoint, of one level."""
-
-    def __init__(self, n_actions: int, dim: int) -> None:
-        self.count = 0
-        self.taken = np.empty((INITIAL_ROUNDS, dim))
-        self.following = np.empty((INITIAL_ROUNDS, n_actions, dim))
-        self.level = np.empty(INITIAL_ROUNDS, dtype=np.int64)
-        self.widths: list[Array] = []
-        """Of the following features in each level of the next stage."""
-        self.fresh: list[int] = []
-        """How many transitions have the widths of the current Σ."""
-        self.planned = 0
-        """How many there were at the last plan."""
-
-    def append(self, taken: Array, following: Array, level: int) -> None:
-        """Store a transition."""
-        if self.count == len(self.level):
-            self._reserve(2 * self.count)
-        self.taken[self.count] = taken
-        self.following[self.count] = following
-        self.level[self.count] = level
-        self.count += 1
-
-    def fill(self, saved: SavedStored, begin: int, count: int) -> None:
-        """Take over so many transitions, which were found sound."""
-        part = slice(begin, begin + count)
-        self.count = count
-        self.taken, self.following = saved.taken[part].copy(), saved.following[part].copy()
-        self.level = saved.level[part].copy()
-        self._reserve(max(INITIAL_ROUNDS, count))
-
-    def check_widths(self, i: int, M: Array) -> None:
-        """Refuse widths of level i + 1 that are not those of the factor M."""
-        x = self.following[: self.planned]
-        right = np.sqrt(((x @ M.T) ** 2).sum(axis=-1))
-        if not np.allclose(self.widths[i][: self.planned], right, rtol=1e-6, atol=1e-300):
-            raise ValueError("widths are not those of the data")
-
-    def forget_widths(self, first: int, last: int) -> None:
-        """Levels ``first`` to ``last`` of the next stage have changed."""
-        for i in range(first - 1, min(last, len(self.fresh))):
-            self.fresh[i] = 0
-
-    def _reserve(self, capacity: int) -> None:
-        def more(array: NDArray[Any]) -> NDArray[Any]:
-            larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
-            larger[: self.count] = array[: self.count]
-            return larger
-
-        self.taken = more(self.taken)
-        self.following = more(self.following)
-        self.level = more(self.level)
-        self.widths = [more(width) for width in self.widths]
-
-    def value_sums(self, h: int, estimates: Estimates, cap: float, low: int, top: int, nested: bool) -> Array:
-        """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
-
-        If ``nested``, the sum of level l is over the transitions up to that level, else over all.
-        """
-        n_actions, d = self.following.shape[1:]
-        while len(self.widths) < top:
-            self.widths.append(np.empty((len(self.level), n_actions)))
-            self.fresh.append(0)
-        w = estimates.w[h, :top]
-        size = max(1, CHUNK // (n_actions * d))
-        scratch = np.empty(size * n_actions * d)
-        sums = np.zeros((top - low + 1, d))
-        for begin in range(0, self.count, size):
-            end = min(begin + size, self.count)
-            values = np.empty((top - low + 1, end - begin))
-            least = np.full((end - begin, n_actions), math.inf)
-            means = w @ self.following[begin:end].reshape(-1, d).T
-            for i in range(top):
-                first = max(begin, self.fresh[i])
-                if first < end:
-                    x = self.following[first:end].reshape(-1, d)
-                    u = scratch[: x.size].reshape(d, len(x))
-                    np.matmul(estimates.factors[h, i], x.T, out=u)
-                    _norms(u, self.widths[i][first:end].reshape(-1))
-                width = self.widths[i][begin:end]
-                _least_value(means[i], width, estimates.beta[h, i], cap, least, values[max(0, i + 1 - low)])
-            if nested:
-                values[self.level[begin:end] > np.arange(low, top + 1)[:, None]] = 0.0
-            sums += values @ self.taken[begin:end]
-        for i in range(top):
-            self.fresh[i] = self.count
-        self.planned = self.count
-        return sums
 
 
 class Stored:
@@ -396,14 +288,15 @@ class Stored:
         begin = width = 0
         flat = [rounds for stage in self.rounds for rounds in stage]
         for rounds, count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
-            rounds.fill(saved, begin, int(count))
+            part = slice(begin, begin + int(count))
+            rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
             rounds.planned = int(at_plan)
             for _ in range(P):
                 block = saved.widths[width : width + at_plan * A].reshape(-1, A)
                 rounds.widths.append(np.empty((len(rounds.level), A)))
                 rounds.widths[-1][:at_plan] = block
                 rounds.fresh.append(int(at_plan))
-                width += at_plan * A
+                width += int(at_plan) * A
             begin += int(count)
         if P > 0:
             self._plan_again(saved, P)
@@ -550,29 +443,3 @@ def _choose(
             break
         level += 1
     return best, level
-
-
-@jit
-def _norms(u: Array, norms: Array) -> None:
-    """Of the columns of u; row by row, which the compiler turns into vector instructions."""
-    for k in range(norms.size):
-        norms[k] = 0.0
-    for r in range(u.shape[0]):
-        for k in range(norms.size):
-            norms[k] += u[r, k] * u[r, k]
-    for k in range(norms.size):
-        norms[k] = math.sqrt(norms[k])
-
-
-@jit
-def _least_value(mean: Array, width: Array, beta: float, cap: float, least: Array, value: Array) -> None:
-    """Lower ``least`` (n, n_actions) to Q = clip(mean + β width, 0, cap); its largest entries are V."""
-    n, n_actions = least.shape
-    for k in range(n):
-        best = 0.0
-        for a in range(n_actions):
-            q = min(max(mean[k * n_actions + a] + beta * width[k, a], 0.0), cap)
-            q = min(q, least[k, a])
-            least[k, a] = q
-            best = max(best, q)
-        value[k] = best
