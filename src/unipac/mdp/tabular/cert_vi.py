@@ -22,21 +22,18 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac.envs.simulation import World
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
-from unipac.mdp.tabular.base.agent import TabularAgent
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 from unipac.mdp.tabular.base.backward import Limits
 from unipac.mdp.tabular.base.counts import with_room
 from unipac.mdp.tabular.base.playing import play
 from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
-
-Array = NDArray[np.float64]
 
 
 @agent
@@ -61,17 +58,13 @@ class CertVI(TabularAgent):
         1.0, check.nonnegative, "multiplies the thresholds when choosing; bounds and certificates stay proven"
     )
     reward_values: str = parameter(
-        "few",
-        check.choice("few", "many"),
-        '"few" different rewards after each (s, a), part of what is counted; or "many", whose mean is bounded',
+        "few", check.choice("few", "many"), '"few" rewards after each (s, a), which are counted; or "many"'
     )
     return_range: tuple[float, float] | None = parameter(
         None, check.optional_range, "(low, high) of the sum of rewards from any stage to the end, if known"
     )
     replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
-    replan_factor: float = parameter(
-        1.02, check.at_least_one, "growth of the visits of a cell that asks for a plan"
-    )
+    replan_factor: float = parameter(1.02, check.at_least_one, "growth of visits that asks for a new plan")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -81,20 +74,13 @@ class CertVI(TabularAgent):
         S, A, stages = self.n_states, self.n_actions, self._stages
         low, high = self.reward_range
         kind = compiled.GIVEN if self._known is not None else compiled.OUTCOMES
-        base, least, most = self._known, np.zeros(S * A), np.zeros(S * A)
-        if self._known is None:
-            base = np.zeros((1, S * A))
-            if self.rewards is not None:  # by next state
-                least, most = (
-                    np.ascontiguousarray(f(self.rewards, axis=2).ravel()) for f in (np.min, np.max)
-                )
-            elif self.reward_values == "few":
-                least, most = np.full(S * A, low), np.full(S * A, high)
-            else:
-                kind = compiled.MEANS
-        floor, ceiling = (-math.inf, math.inf) if self.return_range is None else self.return_range
+        if self.rewards is None and self.reward_values == "many":
+            kind = compiled.MEANS
+        base = np.zeros((1, S * A)) if self._known is None else self._known
+        least, most = self._outcome_rewards(kind == compiled.OUTCOMES)
         cells = S * A * (1 if self.homogeneous else stages)
         exploring = EXPLORING * self.delta * (0.5 if kind == compiled.MEANS else 1.0)
+        floor, ceiling = (-math.inf, math.inf) if self.return_range is None else self.return_range
         return compiled.Rules(
             rewards=kind,
             scale=self.bonus_scale,
@@ -117,20 +103,16 @@ class CertVI(TabularAgent):
             Q = np.empty((self.horizon, self.n_states * self.n_actions))
             compiled.plan(state, self._rules, Q, np.empty((self.horizon + 1, self.n_states)))
         fresh = bool(state.age[0] == compiled.FRESH)
-        return Plan(
-            state.action[:, None].copy(), self._no_level, state.bound.copy(), state.lower.copy(), fresh
-        )
+        return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
 
     def _learn(self, episode: Episode) -> None:
         self._make_room()
-        compiled.learn(
-            self.state, self._rules, episode.state, episode.action, episode.reward, episode.following
-        )
+        compiled.learn(self.state, self._rules, *steps(episode))
 
     def _make_room(self) -> None:
         self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
 
-    def _play(self, world: World, states: NDArray[np.int64], uniforms: Array, trace: EpisodeTrace) -> None:
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         out, k = np.empty((4, len(states))), 0
         while k < len(states):
             self._make_room()
@@ -146,36 +128,23 @@ class CertVI(TabularAgent):
 
     @property
     def guarantee(self) -> str:
-        """ "uniform-PAC" unless the bonus is scaled."""
+        """As ``theorem`` unless the bonus is scaled."""
         return self.theorem if self.bonus_scale == 1.0 else "none"
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 2δ, for all ε at once, no more episodes than this have a certificate above ε.
-
-        ``theory.certvi_mistake_bound`` with the arguments of this agent; infinite if the bonus is scaled.
-        """
+        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity."""
         eps = check.positive("eps", eps)
         if self.bonus_scale != 1.0:
             return math.inf
-        return certvi_mistake_bound(
-            eps / self._unit,
-            self.n_states,
-            self.n_actions,
-            self.horizon,
-            self.delta,
-            rewards="known" if self._known is not None else self.reward_values,
-            replan_factor=self.replan_factor if self.replan == "lazy" else 1.0,
-        )
+        sizes = self.n_states, self.n_actions, self.horizon
+        rewards = ("known", "few", "many")[self._rules.rewards]
+        factor = max(1.0, self._rules.factor)
+        eps /= self._unit
+        return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
 
     def _saved(self) -> Any:
         return self.state._replace(above=np.empty(0), below=np.empty(0))  # derived from the counts
 
-    def _restored(self, saved: Any) -> Any:
-        state = saved._replace(above=np.zeros(self._cells), below=np.zeros(self._cells))
-        check_like(state._replace(counts=self.state.counts), self.state)
-        self._sound_counts(state.counts)
-        actions = bool(((state.action >= 0) & (state.action < self.n_actions)).all())
-        ages = bool(((state.planned >= 0) & (state.planned <= state.counts.visits)).all())
-        check.require(actions and ages and state.age[0] in (0, 1, 2), "plan", "one of this agent", "another")
-        compiled.thresholds(state, self._rules, True)
-        return state
+    def _restored(self, saved: Any) -> compiled.State:
+        self._sound_counts(saved.counts)
+        return compiled.restored(saved, self.state, self._rules, self.n_actions)

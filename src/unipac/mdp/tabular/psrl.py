@@ -39,12 +39,17 @@ class State(NamedTuple):
 
 @jit
 def sample(
-    counts: Counts, n_states: int, known: Array, low: float, high: float, rng: np.random.Generator, means: Array
+    counts: Counts,
+    n_states: int,
+    known: Array,
+    low: float,
+    high: float,
+    rng: np.random.Generator,
+    means: Array,
 ) -> tuple[Array, Integers, Array]:
-    """A model from the posterior: for each outcome its probability, then for each cell STICKS unseen states.
+    """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS).
 
-    Fills the mean rewards ``means`` (C,), unless rewards are ``known`` (H or 1, S A); returns the probabilities of
-    outcomes (E,), and states and probabilities of the others, (C, STICKS).
+    Fills the mean rewards ``means`` (C,), unless rewards are ``known`` (H or 1, S A).
     """
     cells = counts.visits.size
     p = np.zeros(counts.times.size)
@@ -130,7 +135,8 @@ class PSRL(TabularAgent):
         rng = np.random.default_rng([self.seed, int(self.state.drawn[0])])
         known = np.empty((0, 0)) if self._known is None else self._known
         means = np.empty(self._cells)
-        model = sample(counts, S, known, *map(float, self.reward_range), rng, means)
+        low, high = self.reward_range
+        model = sample(counts, S, known, low, high, rng, means)
         base = means.reshape(-1, S * self.n_actions) if self._known is None else self._known
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
         best_policy(counts, *model, base, action, V)
@@ -141,6 +147,6 @@ class PSRL(TabularAgent):
 
     def _restored(self, saved: Any) -> State:
         self._sound_counts(saved.counts)
-        check.require(saved.drawn.shape == (1,) and saved.drawn[0] >= 0, "drawn", "one number", saved.drawn)
+        check.require(saved.drawn.shape == (1,) and saved.drawn[0] >= 0, "drawn", "a number", saved.drawn)
         state: State = saved
         return state

@@ -23,7 +23,7 @@ from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.policy import Policy, TablePolicy
-from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 
 
 class State(NamedTuple):
@@ -58,7 +58,14 @@ def table(Q: Array, epsilon: float, rng: np.random.Generator, action: Integers) 
 
 @jit
 def learn(
-    x: State, rate: float, power: float, discount: float, s: Integers, a: Integers, r: Array, following: Integers
+    x: State,
+    rate: float,
+    power: float,
+    discount: float,
+    s: Integers,
+    a: Integers,
+    r: Array,
+    following: Integers,
 ) -> None:
     """The steps of an episode, in their order."""
     stages = x.Q.shape[0]
@@ -87,10 +94,10 @@ class QLearning(TabularAgent):
     Example:
         >>> from unipac.envs import river_swim
         >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> agent = QLearning(3, 2, horizon=3, homogeneous=False, initial_value=3.0, epsilon_start=0.0)
+        >>> agent = QLearning(3, 2, horizon=3, homogeneous=False, learning_rate=1.0, learning_power=0.6)
         >>> trace = agent.play(mdp, episodes=3000, seed=0)
-        >>> bool(trace.gap[-100:].mean() < 0.05)
-        True
+        >>> agent.policy()(0, stage=1)              # to the right
+        1
     """
 
     theorem: ClassVar[str] = "none"
@@ -130,8 +137,7 @@ class QLearning(TabularAgent):
             return TablePolicy(self._drawn(0.0))
 
     def _learn(self, episode: Episode) -> None:
-        rates = self.learning_rate, self.learning_power, self.discount
-        learn(self.state, *rates, episode.state, episode.action, episode.reward, episode.following)
+        learn(self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
         self.state.learned[0] += 1
 
     def _restored(self, saved: Any) -> State:

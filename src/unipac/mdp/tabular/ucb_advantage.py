@@ -1,5 +1,4 @@
-"""UCB-Advantage: Algorithm 1 of Zhang, Zhou and Ji, *Almost Optimal Model-Free RL via Reference-Advantage
-Decomposition* (NeurIPS 2020).
+"""UCB-Advantage: Algorithm 1 of Zhang, Zhou and Ji (NeurIPS 2020), Q-learning with a reference value.
 
     pseudo-code                                                                            here
     V_h = Q_h = H − h + 1, Vref = H;  stages of e_1 = H, e_{i+1} = ⌊(1 + 1/H) e_i⌋ visits      State, _ends
@@ -13,7 +12,7 @@ Decomposition* (NeurIPS 2020).
     a_h = argmax_a Q_h(s_h, a)
     ι = log(8T(H²T³ + 3)/δ), T = K H;  N_0 = c_4 S A H⁵ ι H
 
-With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper's 1 − 4T(H²T³ + 3)p), for deterministic
+With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic
 rewards and K known beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
 any c_4 keeps Q above Q*. It keeps no model: O(H) time for an episode. Vacuous below about 10⁶ episodes.
 """
@@ -29,7 +28,7 @@ from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
 from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 
 
 class State(NamedTuple):
@@ -51,7 +50,7 @@ class State(NamedTuple):
 def learn(
     x: State, unit: float, iota: float, settled: int, s: Integers, a: Integers, r: Array, following: Integers
 ) -> None:
-    """An episode; values are in multiples of nothing, bonuses of ``unit``, the range of a reward."""
+    """An episode; ``unit`` is the range of a reward, of which bonuses are multiples."""
     H = x.Q.shape[0]
     for h in range(s.size):
         i = (h, s[h], a[h])
@@ -103,12 +102,16 @@ class UCBAdvantage(TabularAgent):
         words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    reference_factor: float = parameter(1.0, check.positive, "c_4, of the visits after which a reference settles")
+    reference_factor: float = parameter(
+        1.0, check.positive, "c_4, of the visits after which a reference settles"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         given = self.rewards is not None or self.homogeneous
-        check.require(not given, "rewards and homogeneous", "left out: every stage is learned by itself", "given")
+        check.require(
+            not given, "rewards and homogeneous", "left out: every stage is learned by itself", "given"
+        )
 
     def _empty(self) -> State:
         H, S, A = self.horizon, self.n_states, self.n_actions
@@ -125,8 +128,10 @@ class UCBAdvantage(TabularAgent):
     def _learn(self, episode: Episode) -> None:
         H, T = self.horizon, self.total_episodes * self.horizon
         iota = math.log(8 * T * (H**2 * T**3 + 3) / self.delta)
-        settled = min(2**62, math.ceil(self.reference_factor * self.n_states * self.n_actions * H**5 * iota * H))
-        learn(self.state, self._unit, iota, settled, episode.state, episode.action, episode.reward, episode.following)
+        settled = min(
+            2**62, math.ceil(self.reference_factor * self.n_states * self.n_actions * H**5 * iota * H)
+        )
+        learn(self.state, self._unit, iota, settled, *steps(episode))
 
     @property
     def certified(self) -> bool:
@@ -135,6 +140,8 @@ class UCBAdvantage(TabularAgent):
 
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)
-        check.require(bool((saved.visits >= 0).all() and (saved.length > 0).all()), "visits", "counts", "others")
+        check.require(
+            bool((saved.visits >= 0).all() and (saved.length > 0).all()), "visits", "counts", "others"
+        )
         state: State = saved
         return state

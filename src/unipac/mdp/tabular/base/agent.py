@@ -42,7 +42,7 @@ class TabularAgent(FiniteAgent):
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
         low, high = mdp.reward_range
-        usual = 0.0 <= low and high <= 1.0
+        usual = low >= 0.0 and high <= 1.0
         told = {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
         return {**super()._told(mdp), **told}
 
@@ -98,12 +98,25 @@ class TabularAgent(FiniteAgent):
     def _count(self, counts: Counts, episode: Episode) -> Counts:
         """The counts with an episode, rewards apart from the outcomes."""
         counts = with_room(counts, self.horizon)
-        count_episode(counts, self.n_states * self.n_actions, self.n_actions, *_steps(episode), False)
+        count_episode(counts, self.n_states * self.n_actions, self.n_actions, *steps(episode), False)
         return counts
 
-    def _planned(self, action: Integers, bound: Array) -> Plan:
-        """A plan for every episode anew, from actions (H, S)."""
-        return Plan(action[:, None], self._no_level, bound, None, True)
+    def _outcome_rewards(self, counted: bool) -> tuple[Array, Array]:
+        """The least and the largest reward of an outcome of each pair, (S A,); 0 unless rewards are counted."""
+        S, A = self.n_states, self.n_actions
+        told: Any = 0.0 * np.ones((1, S * A))
+        if counted:
+            by_next = self.rewards is not None
+            told = (
+                self.rewards.reshape(S * A, S).T if by_next else np.outer(self.reward_range, np.ones(S * A))
+            )
+        return told.min(axis=0), told.max(axis=0)
+
+    def _planned(
+        self, action: Integers, bound: Array, lower: Array | None = None, fresh: bool = True
+    ) -> Plan:
+        """A plan from actions (H, S)."""
+        return Plan(action[:, None], self._no_level, bound, lower, fresh)
 
     def _sound_counts(self, counts: Counts) -> None:
         """Refuse counts from a file that no data could have led to."""
@@ -112,5 +125,6 @@ class TabularAgent(FiniteAgent):
         check_counts(counts, self.n_states)
 
 
-def _steps(episode: Episode) -> tuple[Integers, Integers, Array, Integers]:
+def steps(episode: Episode) -> tuple[Integers, Integers, Array, Integers]:
+    """States, actions, rewards and next states, for kernels."""
     return episode.state, episode.action, episode.reward, episode.following

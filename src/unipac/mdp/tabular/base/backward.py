@@ -126,12 +126,12 @@ def _mean_and_bonus(
     counts: Counts, bonus: Bonus, cell: int, h: int, weights: Array, values: Array, kinds: int
 ) -> float:
     n = float(counts.visits[cell])
-    mean = 0.0
+    mean: float = 0.0
     for j in range(kinds):
-        mean += weights[j] * values[j]
+        mean += float(weights[j] * values[j])
     mean /= n
     if bonus.kind == HOEFFDING:
-        return mean + bonus.width[h] * bonus.radius[cell]
+        return mean + float(bonus.width[h] * bonus.radius[cell])
     variance, second = 0.0, 0.0
     e = counts.first[cell]
     for j in range(kinds):
@@ -140,12 +140,8 @@ def _mean_and_bonus(
             second += weights[j] * bonus.second[h + 1, counts.following[e]]
         e = counts.other[e]
     first = math.sqrt(8.0 * bonus.radius[cell] * variance / n)
-    return (
-        mean
-        + first
-        + 14.0 / 3.0 * bonus.width[h] * bonus.radius[cell]
-        + math.sqrt(8.0 * second / n) / math.sqrt(n)
-    )
+    third = math.sqrt(8.0 * second / n / n)
+    return mean + first + 14.0 / 3.0 * float(bonus.width[h] * bonus.radius[cell]) + third
 
 
 @jit

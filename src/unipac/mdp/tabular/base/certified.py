@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _checks as check
+from unipac._agents import check_like
 from unipac._jit import jit
 from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
 from unipac.mdp.tabular.base.counts import Counts, count_episode, no_counts
@@ -173,3 +175,16 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
         state.bound[:] = above[0]
     state.planned[:] = state.counts.visits
     state.age[0] = FRESH
+
+
+def restored(saved: State, like: State, rules: Rules, n_actions: int) -> State:
+    """The state from a file, with its thresholds; refused unless the plan could be one of this agent."""
+    state = saved._replace(above=np.zeros_like(like.above), below=np.zeros_like(like.below))
+    check_like(state._replace(counts=like.counts), like)
+    actions = bool(((state.action >= 0) & (state.action < n_actions)).all())
+    visits = bool(((state.planned >= 0) & (state.planned <= state.counts.visits)).all())
+    check.require(
+        actions and visits and state.age[0] in (FRESH, OLD, STALE), "plan", "of this agent", "another"
+    )
+    thresholds(state, rules, True)
+    return state
