@@ -113,6 +113,16 @@ def test_thresholds_are_those_of_the_judge(counts):
     )
 
 
+def test_the_printed_radius_of_ubev_is_larger_than_the_stitched_one():
+    """By 1.44 or more wherever it is below 1: so the stitched one may take its place in the proof."""
+    for failures in 10.0 ** np.arange(0.1, 9):
+        for n in np.unique(np.floor(10.0 ** np.linspace(0, 12, 100))):
+            for shares, values in ((7, 1), (9, 2)):
+                printed = theory.ubev(n, 1 / (shares * failures))
+                if printed < 1:
+                    assert printed >= 1.44 * theory.stitched(n, 1 / (values * failures))
+
+
 def test_kt_is_continuous_where_its_formula_changes():
     assert theory.kt(10001) - theory.kt(10000) == pytest.approx(0.5 * math.log(1.0001), abs=1e-8)
     assert theory.kt(10**15) == pytest.approx(0.5 * math.log(math.pi * 1e15))

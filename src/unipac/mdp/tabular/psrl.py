@@ -6,7 +6,7 @@
     play its optimal policy: backward induction                                      sample
     after it: count                                                                  base.counts
 
-Rewards that are known are not drawn; of others the mean is, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards scaled to
+Known rewards are taken as they are; of others the mean is drawn, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards scaled to
 [0, 1]. The end of an episode counts as one more state, once it was seen. The mass of all states not seen yet is
 drawn exactly, Gamma((S − K)/S), and shared among them by breaking a stick ten times, as a Dirichlet law with small
 parameters is in the limit of many states. A strong heuristic: nothing is proven of single episodes.
@@ -47,10 +47,7 @@ def sample(
     rng: np.random.Generator,
     means: Array,
 ) -> tuple[Array, Integers, Array]:
-    """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS).
-
-    Fills the mean rewards ``means`` (C,), unless rewards are ``known`` (H or 1, S A).
-    """
+    """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS); fills ``means``."""
     cells = counts.visits.size
     p = np.zeros(counts.times.size)
     others, shares = np.zeros((cells, STICKS), dtype=np.int64), np.zeros((cells, STICKS))
@@ -73,10 +70,9 @@ def sample(
             part = rng.beta(1.0, max(unseen, 1e-9)) if j < STICKS - 1 else 1.0
             shares[cell, j] = left * part
             left -= shares[cell, j]
-        if known.size == 0:
-            n = counts.visits[cell]
-            good = min(max((counts.reward[cell] - n * low) / (high - low), 0.0), float(n))
-            means[cell] = low + (high - low) * rng.beta(0.5 + good, 0.5 + n - good)
+        n = counts.visits[cell]
+        good = min(max((counts.reward[cell] - n * low) / (high - low), 0.0), float(n))
+        means[cell] = low + (high - low) * rng.beta(0.5 + good, 0.5 + n - good)
     return p, others, shares
 
 
@@ -133,10 +129,9 @@ class PSRL(TabularAgent):
         H, S = self.horizon, self.n_states
         counts: Counts = self.state.counts
         rng = np.random.default_rng([self.seed, int(self.state.drawn[0])])
-        known = np.empty((0, 0)) if self._known is None else self._known
         means = np.empty(self._cells)
         low, high = self.reward_range
-        model = sample(counts, S, known, low, high, rng, means)
+        model = sample(counts, S, low, high, rng, means)
         base = means.reshape(-1, S * self.n_actions) if self._known is None else self._known
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
         best_policy(counts, *model, base, action, V)
