@@ -6,9 +6,9 @@
     play its optimal policy: backward induction                                      sample
     after it: count                                                                  base.counts
 
-Known rewards are taken as they are; of others the mean is drawn, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards scaled to
-[0, 1]. The end of an episode counts as one more state, once it was seen. The mass of all states not seen yet is
-drawn exactly, Gamma((S − K)/S), and shared among them by breaking a stick ten times, as a Dirichlet law with small
+Known rewards are taken as they are; of others the mean is drawn, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards
+scaled to [0, 1]. The end of an episode counts as one more state, once it was seen. The mass of all states not seen yet
+is drawn exactly, Gamma((S − K)/S), and shared among them by breaking a stick ten times, as a Dirichlet law with small
 parameters is in the limit of many states. A strong heuristic: nothing is proven of single episodes.
 """
 
@@ -41,7 +41,6 @@ class State(NamedTuple):
 def sample(
     counts: Counts,
     n_states: int,
-    known: Array,
     low: float,
     high: float,
     rng: np.random.Generator,
