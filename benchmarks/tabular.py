@@ -142,7 +142,7 @@ def toys(seeds=10):
     report("CliffWalking CertVI .1", cliff, certified(cliff, bonus_scale=0.1, **fall), 1500, seeds)
     report("CliffWalking CertVI 1", cliff, certified(cliff, **fall), 6000, min(seeds, 3))
     ride = {"reward_range": (-10.0, 20.0), "return_range": (-2000.0, 20.0)}
-    report("Taxi CertVI .01", taxi, certified(taxi, bonus_scale=0.01, **ride), 4000, min(seeds, 10))
+    report("Taxi CertVI .01", taxi, certified(taxi, bonus_scale=0.01, **ride), 4000, min(seeds, 3))
 
 
 def tune(name, seeds=3, best=10):
