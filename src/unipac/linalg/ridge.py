@@ -200,11 +200,34 @@ def refresh(rows: Array) -> None:
 
 @jit
 def log_determinant(rows: Array, regularization: float) -> float:
-    """Log det(Σ/λ) = 2 Σ_i log R_ii − d log λ."""
+    """Log det(Σ/λ) = Σ_i log(R_ii²/λ), exact to rounding and never negative: Σ is at least λI.
+
+    A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of
+    which enter it at a time; those which would lead out of the range of floats are added one by one.
+    """
+    d = rows.shape[0]
+    inverse = 1.0 / regularization
     total = 0.0
-    for i in range(rows.shape[0]):
-        total += 2.0 * math.log(rows[i, i + 1]) - math.log(regularization)
-    return total
+    product = 1.0
+    for k in range(d // 4):
+        i = 4 * k
+        two = rows[i, i + 1] * rows[i + 1, i + 2]
+        larger = product * ((two * (rows[i + 2, i + 3] * rows[i + 3, i + 4])) * (inverse * inverse))
+        if 1e-100 < larger < 1e100:
+            product = larger
+        else:
+            total += math.log(product)
+            product = 1.0
+            for j in range(i, i + 4):
+                total += math.log(rows[j, j + 1]) - 0.5 * math.log(regularization)
+    for i in range(d - d % 4, d):
+        larger = product * (rows[i, i + 1] * math.sqrt(inverse))
+        if 1e-100 < larger < 1e100:
+            product = larger
+        else:
+            total += math.log(product) + math.log(rows[i, i + 1]) - 0.5 * math.log(regularization)
+            product = 1.0
+    return max(2.0 * (total + math.log(product)), 0.0)
 
 
 @jit
