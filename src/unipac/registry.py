@@ -18,6 +18,12 @@ _MODULES = {
     "NestedFLUTE": "unipac.mdp.linear.nested_flute",
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
+    "CertVI": "unipac.mdp.tabular.cert_vi",
+    "UBEV": "unipac.mdp.tabular.ubev",
+    "UCBVI": "unipac.mdp.tabular.ucbvi",
+    "UCBAdvantage": "unipac.mdp.tabular.ucb_advantage",
+    "PSRL": "unipac.mdp.tabular.psrl",
+    "QLearning": "unipac.mdp.tabular.q_learning",
     "LinGapE": "unipac.pac.lingape",
 }
 

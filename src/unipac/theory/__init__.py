@@ -4,20 +4,36 @@ from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bo
 from unipac.theory.mdp_bounds import flute_mistake_bound
 from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
 from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
+from unipac.theory.tabular import (
+    certvi_mistake_bound,
+    dirichlet_threshold,
+    kinf_threshold,
+    kt,
+    open_threshold,
+    stitched,
+    ubev,
+)
 
 __all__ = [
+    "certvi_mistake_bound",
     "determinant",
+    "dirichlet_threshold",
     "flute_explicit",
     "flute_finite",
     "flute_mistake_bound",
     "flute_theorem",
+    "kinf_threshold",
+    "kt",
     "level_delta",
     "level_size",
     "lsvi_ucb",
     "mistake_bound",
     "mixture",
+    "open_threshold",
     "pac_bound",
     "regret_bound",
+    "stitched",
     "theorem",
     "theorem_is_proven",
+    "ubev",
 ]
