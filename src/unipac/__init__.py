@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from unipac import _gymnasium, _lazy
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, envs, mdp, metrics, registry, theory
-    from unipac._load import load
+    from unipac import bandits, envs, mdp, metrics, pac, registry, theory
+    from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
     from unipac.bandits.linucb import LinUCB
@@ -27,12 +27,16 @@ if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing her
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
     from unipac.mdp.linear.nested_flute import NestedFLUTE
+    from unipac.pac.base import Answer, Batch
+    from unipac.pac.lingape import LinGapE
     from unipac.registry import AGENTS
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AGENTS": "unipac.registry",
+    "Answer": "unipac.pac.base",
+    "Batch": "unipac.pac.base",
     "Bounds": "unipac.bandits.base.records",
     "Decision": "unipac.bandits.base.records",
     "EpisodeTrace": "unipac.mdp.base.records",
@@ -40,9 +44,10 @@ _HOMES = {
     "Trace": "unipac.bandits.base.records",
     "bandits": "unipac.bandits",
     "envs": "unipac.envs",
-    "load": "unipac._load",
+    "load": "unipac._agents",
     "mdp": "unipac.mdp",
     "metrics": "unipac.metrics",
+    "pac": "unipac.pac",
     "registry": "unipac.registry",
     "theory": "unipac.theory",
 }
@@ -53,11 +58,14 @@ __all__ = [
     "LSVIUCB",
     "OFUL",
     "UPACOFUL",
+    "Answer",
     "BallOFUL",
+    "Batch",
     "Bounds",
     "Decision",
     "EpisodeTrace",
     "Level",
+    "LinGapE",
     "LinUCB",
     "NestedFLUTE",
     "NestedOFUL",
@@ -67,6 +75,7 @@ __all__ = [
     "load",
     "mdp",
     "metrics",
+    "pac",
     "registry",
     "theory",
 ]

@@ -168,7 +168,7 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization,
             player.update(player.choose(), 0.3, times=10**6)
         if begin == 2000:
             player.update(player.choose(), 1e6)  # an outlier
-        levels, fixed = player._levels, player._table
+        levels, fixed = player.state, fixed_actions.unpacked(player._fixed)
         top = stack.top(levels)
         known = [i for i in range(top) if not fixed_actions.is_unknown(fixed, i + 1)]
         assert top - 1 in known
@@ -215,7 +215,7 @@ def test_a_million_collinear_rounds(agent):
     learner = agent(d, regularization=regularization)
     learner.absorb(features / GRID, rewards / GRID)
     Sigma, b = regression(features, rewards, regularization)
-    outermost = learner._levels.rows[stack.top(learner._levels) - 1]
+    outermost = learner.state.rows[stack.top(learner.state) - 1]
     played = [directions[i] * scale / GRID for i in (0, 1) for scale in (1, 500, 999)]
     for kind in (played, list(random_actions(rng, 6, d))):
         exact = np.array([mean_and_width(Sigma, b, x) for x in kind])
@@ -231,7 +231,7 @@ def test_many_equal_rounds_agree_with_fractions(agent, times):
     x = np.array([0.6, 0.64, 0.48]) * 0.9
     learner = agent(3, regularization=4.0)
     learner.update(learner.choose([x]), 0.7, times=times)
-    outermost = learner._levels.rows[stack.top(learner._levels) - 1]
+    outermost = learner.state.rows[stack.top(learner.state) - 1]
     for probe in (x, np.array([0.6, 0.64, 0.4800001]), np.array([-0.8, 0.6, 0.0]), np.array([0.0, 0.0, 1.0])):
         mean, width2 = ridge.evaluate(outermost, probe)
         exact_mean, exact_width2 = after_equal_rounds(x, 0.7, times, 4.0, probe)
@@ -296,7 +296,7 @@ def test_grown_stacks_keep_their_state():
         agent.update(agent.choose([[norm]]), norm)
     assert [level.size for level in agent.levels()] == [0] + [1] * 30
     i = 17  # level 18 holds the one action of norm 2^-17
-    mean, width2 = ridge.evaluate(agent._levels.rows[i], np.array([1.0]))
+    mean, width2 = ridge.evaluate(agent.state.rows[i], np.array([1.0]))
     assert width2 == pytest.approx(1 / (1 + norms[i - 1] ** 2), rel=1e-15)
     assert mean == pytest.approx(norms[i - 1] ** 2 / (1 + norms[i - 1] ** 2), rel=1e-15)
 

@@ -8,7 +8,7 @@ import unipac
 from unipac._jit import jit
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
-from unipac.linalg.fast import packing, simd
+from unipac.linalg.fast import fixed_actions, packing, simd
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 
 
@@ -143,7 +143,7 @@ def test_bounds_of_the_table_are_never_too_small(agent, regularization, norm):
         for block in range(24):
             rewards = X @ rng.standard_normal(d) / norm + rng.standard_normal((30, 1)) * 10.0 ** (block % 4)
             learner.play(X, rewards)
-            levels, table = learner._levels, learner._table
+            levels, table = learner.state, fixed_actions.unpacked(learner._fixed)
             S = stack.top(levels)
             means, width2 = np.empty(S), np.empty(S)
             for k, x in enumerate(X):

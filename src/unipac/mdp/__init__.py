@@ -1,37 +1,39 @@
-"""Agents for Markov decision processes, one algorithm per file."""
+"""Agents for MDPs: tabular, linear and mixture ones, one algorithm per file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unipac import _lazy, registry
+from unipac import _lazy
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
     from unipac.mdp import feature_maps
-    from unipac.mdp.base.agent import EpisodicAgent
+    from unipac.mdp.base.agent import EpisodicAgent, FiniteAgent
+    from unipac.mdp.base.plan import Episode, Plan
     from unipac.mdp.base.records import EpisodeTrace, StageLevel
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
     from unipac.mdp.linear.nested_flute import NestedFLUTE
 
-AGENTS: Mapping[str, type[EpisodicAgent]] = registry.below(__name__)
-"""The agents of this package by name, imported when they are asked for."""
-
 _HOMES = {
+    "Episode": "unipac.mdp.base.plan",
     "EpisodeTrace": "unipac.mdp.base.records",
     "EpisodicAgent": "unipac.mdp.base.agent",
+    "FiniteAgent": "unipac.mdp.base.agent",
+    "Plan": "unipac.mdp.base.plan",
     "StageLevel": "unipac.mdp.base.records",
     "feature_maps": "unipac.mdp.feature_maps",
 }
 
 __all__ = [
-    "AGENTS",
     "FLUTE",
     "LSVIUCB",
+    "Episode",
     "EpisodeTrace",
     "EpisodicAgent",
+    "FiniteAgent",
     "NestedFLUTE",
+    "Plan",
     "StageLevel",
     "feature_maps",
 ]
