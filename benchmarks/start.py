@@ -3,7 +3,8 @@
     python benchmarks/start.py [--repetitions 7]
 
 Each time is that of a fresh process, from its first line on, so that the start of Python itself is left out;
-kernels are compiled before, into a cache of their own. The median and the range, in seconds, beside the goal.
+kernels are compiled before, into a cache of their own. Processor time beside the time on the clock, which
+counts what other processes took as well: median and range in seconds, and the goal on an idle machine.
 """
 
 from __future__ import annotations
@@ -35,30 +36,35 @@ PROGRAMS = {
 
 TIMED = """
 import time
-begin = time.perf_counter()
+begin, spent = time.perf_counter(), time.process_time()
 {program}
-print(time.perf_counter() - begin)
+print(time.perf_counter() - begin, time.process_time() - spent)
 """
 
 
-def seconds(program: str, cache: str) -> float:
-    """Of a program in a fresh process."""
+def seconds(program: str, cache: str) -> list[float]:
+    """Of a program in a fresh process: on the clock, and of the processor."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": cache}
     command = [sys.executable, "-c", TIMED.format(program=program)]
-    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=7)
     options = parser.parse_args()
-    print(f"{'':28}{'median':>8}{'least':>8}{'most':>8}{'goal':>8}   seconds")
+    print(f"{'':28}{'processor':^24}{'clock':^24}{'goal':>8}")
     with tempfile.TemporaryDirectory() as cache:
         for name, (program, goal) in PROGRAMS.items():
             seconds(program, cache)  # compiles
             times = [seconds(program, cache) for _ in range(options.repetitions)]
-            row = [statistics.median(times), min(times), max(times)]
-            print(f"{name:28}" + "".join(f"{value:8.3f}" for value in row) + (f"{goal:8.2f}" if goal else ""))
+            clock, processor = zip(*times, strict=True)
+            row = "".join(
+                f"{statistics.median(kind):8.3f} ({min(kind):.3f}-{max(kind):.3f})"
+                for kind in (processor, clock)
+            )
+            print(f"{name:28}{row}" + (f"{goal:8.2f}" if goal else ""))
 
 
 if __name__ == "__main__":
