@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -154,6 +155,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--only", default="", help="workloads whose name contains this")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the earlier tree is removed
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         earlier = folder / "tree"
