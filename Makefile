@@ -5,7 +5,7 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench bench-kernels bench-instructions paper clean
+.PHONY: help demo test lint validate bench bench-kernels bench-instructions bench-start bench-house paper clean
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
@@ -15,20 +15,22 @@ help:
 	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
+	@echo "make bench-start         time of import and of the first decision"
+	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
 	@echo "make clean     remove the environment and what was built"
 
-$(VENV)/.runtime: pyproject.toml
+$(VENV)/.experiments: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/bin/python -m pip install --quiet --editable .
+	$(VENV)/bin/python -m pip install --quiet --editable ".[experiments]"
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml $(VENV)/.runtime
+$(VENV)/.dev: pyproject.toml $(VENV)/.experiments
 	$(VENV)/bin/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
 
-demo: $(VENV)/.runtime
+demo: $(VENV)/.experiments
 	@$(VENV)/bin/unipac run quickstart
 	@$(VENV)/bin/unipac report results/quickstart
 
@@ -57,7 +59,13 @@ bench-kernels: $(VENV)/.dev
 bench-instructions: $(VENV)/.dev
 	$(RUN) benchmarks/instructions.py $(ARGS)
 
-paper: $(VENV)/.runtime
+bench-start: $(VENV)/.dev
+	$(RUN) benchmarks/start.py $(ARGS)
+
+bench-house: $(VENV)/.dev
+	$(RUN) benchmarks/house.py $(ARGS)
+
+paper: $(VENV)/.experiments
 	$(VENV)/bin/unipac run paper --full
 	$(VENV)/bin/unipac report results/paper
 	$(RUN) docs/results/write_experiments.py results/paper

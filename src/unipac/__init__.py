@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unipac import _gymnasium, _lazy
+from unipac import _lazy
+from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
     from unipac import bandits, envs, mdp, metrics, pac, registry, theory
@@ -89,4 +90,4 @@ def __dir__() -> list[str]:
     return _lazy.names(__name__, _HOMES)
 
 
-_gymnasium.register_when_imported()
+register_in_time()  # our environments, with Gymnasium

@@ -20,7 +20,16 @@ LARGEST_COUNT = 2**62
 def require(holds: bool, name: str, expected: str, value: object) -> None:
     """Raise unless the condition holds."""
     if not holds:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """A value for a message, not longer than a line or two; Python refuses to write very long integers."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = f"a {type(value).__name__} of too many digits"
+    return text if len(text) <= 200 else f"{text[:160]} ... {text[-30:]}"
 
 
 def real(name: str, value: SupportsFloat) -> float:
@@ -28,7 +37,7 @@ def real(name: str, value: SupportsFloat) -> float:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     number = math.nan
-    scalar = not isinstance(value, np.ndarray) or value.ndim == 0
+    scalar = not isinstance(value, np.ndarray) or (value.ndim == 0 and value is not np.ma.masked)
     if scalar and not isinstance(value, (str, bytes, bytearray, complex, np.complexfloating)):
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             number = float(value)
@@ -73,8 +82,9 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
-        limit = "" if most is None else f" and <= {most}"
-        raise ValueError(f"{name} must be an integer >= {least}{limit}, got {value!r}")
+        unsaid = most is None or (most == LARGEST_COUNT and (number is None or number <= most))
+        limit = "" if unsaid else f" and <= {most}"
+        raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}")
     return number
 
 

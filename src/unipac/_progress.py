@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 
@@ -10,15 +11,19 @@ def shown(numbers: range, what: str, visible: bool) -> Iterator[int]:
     if not visible:
         yield from numbers
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
+    try:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            ProgressColumn,
+            Task,
+            TimeRemainingColumn,
+        )
+        from rich.text import Text
+    except ImportError:  # it comes with unipac[experiments]
+        yield from _told(numbers, what)
+        return
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
@@ -26,3 +31,12 @@ def shown(numbers: range, what: str, visible: bool) -> Iterator[int]:
 
     with Progress(what, BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn()) as bar:
         yield from bar.track(numbers, description=what)
+
+
+def _told(numbers: range, what: str) -> Iterator[int]:
+    """The numbers, with a line for each tenth of them."""
+    step = max(1, len(numbers) // 10)
+    for done, number in enumerate(numbers, start=1):
+        yield number
+        if done % step == 0 or done == len(numbers):
+            print(f"{what} {done:,}/{len(numbers):,}", file=sys.stderr, flush=True)

@@ -49,7 +49,7 @@ def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     """What is to be done, by name."""
     yield "instances", _use_instances
     for name, agent in AGENTS.items():
-        yield name, functools.partial(_KINDS[_kind(agent)], agent, folder)
+        yield name, functools.partial(_KINDS[agent.kind], agent, folder)
 
 
 def _shown(
@@ -171,7 +171,7 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         "horizon": mdp.horizon,
     }
     known = set(inspect.signature(agent).parameters)
-    stored |= {"episodes": 100} if "episodes" in known else {}
+    stored |= {"total_episodes": 100} if "total_episodes" in known else {}
     made = int(_tried(lambda: _made(agent, mdp), ways))
     if set(stored) <= known:
         made += _tried(lambda: agent(**stored), ways)
@@ -237,17 +237,5 @@ def _require_made(agent: type[Any], made: int) -> None:
         raise RuntimeError(f"{agent.__name__} can be made for no small instance: its kernels stay uncompiled")
 
 
-def _kind(agent: type[Any]) -> str:
-    package = agent.__module__.split(".")[1]
-    return str(getattr(agent, "kind", {"bandits": "bandit", "mdp": "mdp", "pac": "search"}[package]))
-
-
 def _made(agent: type[Any], instance: Any, **parameters: Any) -> Any:
-    """An agent that fits an instance."""
-    if hasattr(agent, "made_for"):
-        return agent.made_for(instance, rounds=100, seed=0, **parameters)
-    known = inspect.signature(agent).parameters
-    if hasattr(instance, "features"):
-        parameters |= {"episodes": 100} if "episodes" in known else {}
-        return agent(instance.features, horizon=instance.horizon, **parameters)
-    return agent(instance.dim, **parameters)
+    return agent.made_for(instance, rounds=100, seed=0, **parameters)

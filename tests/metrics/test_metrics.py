@@ -109,12 +109,12 @@ def test_binomial_tail_at_the_edges():
         (lambda: mistakes([0.0], NAN), "eps must be a number or a grid"),
         (lambda: certificate_violations([1.0], [1.0, 2.0]), r"shape \(2,\) of gaps, got \(1,\)"),
         (lambda: certificate_violations([1.0], [1.0], -1.0), "tolerance must be >= 0, got -1.0"),
-        (lambda: certificate_violations([1.0], [1.0], NAN), "tolerance must be >= 0, got nan"),
+        (lambda: certificate_violations([1.0], [1.0], NAN), "tolerance must be a finite number, got nan"),
         (lambda: coverage([0.5, 1.0]), "covered must be booleans"),
         (lambda: coverage(np.ones((0, 3), dtype=bool)), "covered must be booleans"),
-        (lambda: binomial_upper_tail(4, 3, 0.5), "failures must be from 0 to trials = 3, got 4"),
-        (lambda: binomial_upper_tail(-1, 3, 0.5), "failures must be from 0 to trials = 3, got -1"),
-        (lambda: binomial_upper_tail(1, 3, 1.5), r"probability must lie in \[0, 1\], got 1.5"),
+        (lambda: binomial_upper_tail(4, 3, 0.5), "failures must be an integer >= 0 and <= 3, got 4"),
+        (lambda: binomial_upper_tail(-1, 3, 0.5), "failures must be an integer >= 0 and <= 3, got -1"),
+        (lambda: binomial_upper_tail(1, 3, 1.5), r"probability must be in \[0, 1\], got 1.5"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -45,7 +45,7 @@ def run(program, *, path=None, **options):
 
 BECOME_NOBODY = """
 import os, pwd
-import gymnasium, numba, numba.np.linalg, numpy, scipy.linalg.cython_blas  # an interpreter may belong to root alone
+import gymnasium, numba, numba.np.linalg, numpy, scipy.linalg.cython_blas  # while they can be read
 
 @numba.njit
 def load_the_compiler(a):
@@ -56,6 +56,7 @@ os.setgroups([])
 os.setgid(pwd.getpwnam("nobody").pw_gid)
 os.setuid(pwd.getpwnam("nobody").pw_uid)
 """
+"""From here on the process belongs to nobody; the interpreter itself may be readable for root alone."""
 
 
 def finished(program, *, path=None, **variables):

@@ -7,35 +7,58 @@ import unipac
 
 USE = f"""
 {COUNT}
+import inspect
+import gymnasium
 import numpy as np
 import unipac
 from unipac import envs
 
-for name in {{names}}:
-    agent = unipac.AGENTS[name]
-    if agent.__module__.startswith("unipac.bandits"):
-        instance = envs.sphere(4, 7, noise=0.3)
-        rounds = instance.rounds(0, 20, seed=1)
-        one = agent(4)
-        for X in rounds.actions[:3]:
-            one.update(one.choose(X), 0.25)
+
+def bandit(agent):
+    instance = envs.sphere(4, 7, noise=0.3)
+    rounds = instance.rounds(0, 20, seed=1)
+    one = agent.made_for(instance, rounds=50, seed=1)
+    for X in rounds.actions[:3]:
+        one.update(one.choose(X), 0.25)
+    one.bounds(rounds.actions[0])
+    one.play(rounds.actions, rounds.rewards)
+    one.play(instance, rounds=10, seed=2)
+    if agent.counts_many:
+        one.update(one.choose(rounds.actions[3]), 0.25, times=10**6)
+    if agent.absorbs:
         one.absorb(rounds.actions[0], rounds.rewards[0])
-        one.bounds(rounds.actions[0])
-        one.play(rounds.actions, rounds.rewards)
-        one.play(instance, rounds=10, seed=2)
-    else:
-        mdp = envs.river_swim(n_states=4, horizon=2)
-        extra = {{{{"episodes": 50}}}} if name == "LSVIUCB" else {{{{}}}}
-        one = agent(mdp.features, horizon=2, **extra)
-        one.play(mdp, episodes=5, seed=1)
-        one.act(0)
-        one.observe(0.5, 1, terminated=True)
-        features = mdp.features
-        two = agent(feature_map=lambda s: features[s], n_actions=2, dim=features.shape[2], horizon=2, **extra)
-        for _ in range(2):
-            two.act(0)
-            two.observe(0.5, 1)
-    assert type(one).__name__ == name
+    if "fixed_actions" in inspect.signature(agent).parameters:
+        fixed = agent.made_for(instance, rounds=50, seed=1, fixed_actions=rounds.actions[0])
+        fixed.update(fixed.choose(), 0.25)
+        fixed.play(rounds.actions[0], rounds.rewards)
+
+
+def mdp(agent):
+    river = envs.river_swim(n_states=4, horizon=2)
+    env = gymnasium.make("unipac/RiverSwim-v0", n_states=4, horizon=2)
+    one = agent.made_for(river, rounds=50, seed=1)
+    one.certificate(0)
+    one.play(river, episodes=5, seed=1)
+    one.act(0)
+    one.observe(0.5, 1, terminated=True)
+    one.learn(env, episodes=2, seed=0)
+    one.policy()(0, 1)
+    known, phi = inspect.signature(agent).parameters, river.features
+    if "feature_map" in known:
+        extra = {{{{"total_episodes": 50}}}} if "total_episodes" in known else {{{{}}}}
+        two = agent(feature_map=lambda s: phi[s], n_actions=2, dim=phi.shape[2], horizon=2, **extra)
+        two.learn(env, episodes=2, seed=0)
+        two.policy()(0, 1)
+
+
+def search(agent):
+    instance = envs.soare(2)
+    agent.made_for(instance, seed=1).run(instance, seed=1, max_pulls=500)
+
+
+for name in {{names}}:
+    found = unipac.AGENTS[name]
+    {{{{"bandit": bandit, "mdp": mdp, "search": search}}}}[found.kind](found)
 print(*compiled)
 """
 
@@ -78,8 +101,9 @@ def test_an_agent_that_fits_nothing_is_named():
     program = """
 import unipac._warm as w
 class Mine:
-    __module__ = "unipac.bandits.mine"
-    def __init__(self, dim):
+    kind = "bandit"
+    @classmethod
+    def made_for(cls, instance, **parameters):
         raise ValueError("never")
 w.AGENTS = {"Mine": Mine}
 try:

@@ -1,5 +1,7 @@
 """How likely an observed number of failures is."""
 
+from unipac import _checks as check
+
 
 def binomial_upper_tail(failures: int, trials: int, probability: float) -> float:
     """Probability of at least `failures` failures in `trials` independent trials.
@@ -17,8 +19,8 @@ def binomial_upper_tail(failures: int, trials: int, probability: float) -> float
     """
     from scipy.special import bdtrc
 
-    if not 0 <= failures <= trials:
-        raise ValueError(f"failures must be from 0 to trials = {trials}, got {failures!r}")
-    if not 0 <= probability <= 1:
-        raise ValueError(f"probability must lie in [0, 1], got {probability!r}")
-    return float(bdtrc(failures - 1, trials, probability)) if failures else 1.0
+    n = check.count("trials", trials, least=0, most=2**31 - 1)  # scipy counts them in 32 bits
+    least = check.count("failures", failures, least=0, most=n)
+    chance = check.nonnegative("probability", probability)
+    check.require(chance <= 1.0, "probability", "in [0, 1]", probability)
+    return float(bdtrc(least - 1, n, chance)) if least else 1.0

@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from unipac import _checks as check
+from unipac.metrics._arrays import FloatArray, moderate, numbers
 
 
 def aggregate_certificate(
@@ -32,14 +33,12 @@ def aggregate_certificate(
         >>> aggregate_certificate([1.0, 1.0], [0.5, 1.0], horizon=1)   # 0.5 + √(log(40)/2), 0.5 + √(log 120)
         array([1.858102, 2.688034])
     """
-    upper = np.asarray(bounds, dtype=np.float64)
-    seen = np.asarray(rewards, dtype=np.float64)
+    upper = moderate("bounds", numbers("bounds", bounds))
+    seen = moderate("rewards", numbers("rewards", rewards))
     if upper.ndim != 1 or upper.shape != seen.shape or np.isnan(upper).any() or np.isnan(seen).any():
         raise ValueError(
             f"bounds and rewards must be of one shape (K,) without NaN, got {upper.shape} and {seen.shape}"
         )
-    if horizon < 1 or not 0 < delta < 1:
-        raise ValueError(f"horizon must be >= 1 and delta in (0, 1), got {horizon} and {delta}")
     chance = aggregate_slack(np.arange(1, len(upper) + 1), horizon=horizon, delta=delta)
     certificate: FloatArray = np.cumsum(upper - seen) + chance
     return certificate
@@ -49,7 +48,7 @@ def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -
     """The second term of `aggregate_certificate` after so many episodes.
 
     Args:
-        episodes: n, one number or an array.
+        episodes: n >= 1, one number or an array.
         horizon: H.
         delta: δ.
 
@@ -57,6 +56,9 @@ def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -
         >>> aggregate_slack([1, 2], horizon=1)        # √(log(40)/2), √(log 120)
         array([1.358102, 2.188034])
     """
-    n = np.asarray(episodes, dtype=np.float64)
-    slack: FloatArray = horizon * np.sqrt(n * (np.log(n * (n + 1)) + math.log(1 / delta)) / 2)
+    n = numbers("episodes", episodes)
+    check.require(bool(((n >= 1) & (n <= 2.0**62)).all()), "episodes", "from 1 to 2^62", episodes)
+    H = check.count("horizon", horizon, most=check.LARGEST_COUNT)
+    failure = math.log(1 / check.probability("delta", delta))
+    slack: FloatArray = H * np.sqrt(n * (np.log(n * (n + 1)) + failure) / 2)
     return slack

@@ -6,7 +6,8 @@ Rounds lie along the last axis; a leading axis, where allowed, counts independen
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
+from unipac import _checks as check
+from unipac.metrics._arrays import FloatArray, moderate, numbers
 
 
 def regret(gaps: ArrayLike) -> FloatArray:
@@ -37,7 +38,7 @@ def mistakes(gaps: ArrayLike, eps: ArrayLike) -> np.int64 | NDArray[np.int64]:
         3
     """
     gaps = _checked(gaps)
-    eps = np.asarray(eps, dtype=np.float64)
+    eps = numbers("eps", eps)
     if gaps.ndim > 2:
         raise ValueError(f"gaps must have shape (T,) or (runs, T), got {gaps.shape}")
     if eps.ndim > 1 or np.isnan(eps).any():
@@ -77,12 +78,10 @@ def certificate_violations(
         array([False,  True, False])
     """
     gaps = _checked(gaps)
-    certificates = np.asarray(certificates, dtype=np.float64)
+    certificates = numbers("certificates", certificates)
     if certificates.shape != gaps.shape:
         raise ValueError(f"certificates must have the shape {gaps.shape} of gaps, got {certificates.shape}")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance must be >= 0, got {tolerance!r}")
-    return gaps > certificates + tolerance
+    return gaps > certificates + check.nonnegative("tolerance", tolerance)
 
 
 def coverage(covered: ArrayLike) -> float:
@@ -95,7 +94,10 @@ def coverage(covered: ArrayLike) -> float:
         >>> coverage([[True, True, True], [True, False, True]])
         0.5
     """
-    covered = np.asarray(covered)
+    try:
+        covered = np.asarray(covered)
+    except ValueError:  # of lists of different lengths
+        covered = np.empty(0)
     if covered.dtype != np.bool_ or covered.ndim not in (1, 2) or covered.size == 0:
         raise ValueError(
             "covered must be booleans of shape (T,) or (runs, T), not empty, "
@@ -105,9 +107,9 @@ def coverage(covered: ArrayLike) -> float:
 
 
 def _checked(gaps: ArrayLike) -> FloatArray:
-    gaps = np.asarray(gaps, dtype=np.float64)
+    gaps = numbers("gaps", gaps)
     if gaps.ndim == 0:
         raise ValueError(f"gaps must have an axis of rounds, got the scalar {gaps}")
     if np.isnan(gaps).any():
         raise ValueError(f"gaps must not be NaN, got {int(np.isnan(gaps).sum())} NaN")
-    return gaps
+    return moderate("gaps", gaps)

@@ -19,6 +19,9 @@ from unipac.theory import radii
 
 Radius = Literal["theorem", "determinant", "mixture"]
 
+LARGEST_LEVEL = 400
+"""4^-400 is far below the smallest accuracy for which bounds are given."""
+
 
 def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0) -> int:
     """The most rounds that level l can hold: the largest m with (m − 1) log(1 + 4^-l) ≤ d log(1 + mL²/(dλ)).
@@ -30,10 +33,10 @@ def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: f
     >>> level_size(1, 1, regularization=4.0)  # 4 log 1.25 = 0.8926 > log(1 + 5/4) = 0.8109
     4
     """
-    d = check.count("dim", dim)
+    d = check.count("dim", dim, most=check.LARGEST_COUNT)
     ratio = check.positive("action_norm", action_norm) ** 2
     ratio /= d * check.positive("regularization", regularization)
-    return _level_size(d, check.count("level", level, most=400), ratio)
+    return _level_size(d, check.count("level", level, most=LARGEST_LEVEL), ratio)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -112,7 +115,7 @@ def regret_bound(
     >>> regret_bound(10, 1, 0.05)        # level 1 alone, with the trivial gap 2
     20.0
     """
-    left = check.count("rounds", rounds, least=0)
+    left = total = check.count("rounds", rounds, least=0, most=check.LARGEST_COUNT)
     bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
     levels = []
     room = 0
@@ -125,7 +128,7 @@ def regret_bound(
     for size, gap in sorted(levels, key=lambda entry: -entry[1]):
         regret += min(size, left) * gap
         left -= min(size, left)
-    return regret + rounds * bounds.negligible_gap
+    return regret + total * bounds.negligible_gap
 
 
 def pac_bound(
@@ -177,9 +180,10 @@ class _LevelBounds:
         regularization: float,
         action_norm: float,
     ) -> None:
+        nested, all_data = check.flag("nested", nested), check.flag("all_data", all_data)
         check.require(nested or not all_data, "all_data", "False without nested levels", all_data)
         check.one_of("radius", radius, ("theorem", "determinant", "mixture"))
-        self.dim = check.count("dim", dim)
+        self.dim = check.count("dim", dim, most=check.LARGEST_COUNT)
         self.delta = check.probability("delta", delta) / (2.0 if all_data else 1.0)
         self.radius = radius
         self.nested = nested

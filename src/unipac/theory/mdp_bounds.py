@@ -26,7 +26,7 @@ from typing import Literal
 from unipac import _checks as check
 from unipac._constants import TIE
 from unipac.theory.bounds import level_size
-from unipac.theory.mdp_radii import flute_explicit, flute_finite, members_bound
+from unipac.theory.mdp_radii import LARGEST_HORIZON, flute_explicit, flute_finite, members_bound
 
 
 def flute_mistake_bound(
@@ -59,10 +59,12 @@ def flute_mistake_bound(
     True
     """
     eps = check.positive("eps", eps)
-    H = check.count("horizon", horizon)
-    check.probability("delta", delta)
+    H = check.count("horizon", horizon, most=LARGEST_HORIZON)
+    delta = check.probability("delta", delta)
+    nested = check.flag("nested", nested)
+    check.one_of("radius", radius, ("finite", "explicit"))
     factor = check.real("replan_factor", replan_factor)
-    check.require(factor >= 1.0, "replan_factor", ">= 1", replan_factor)
+    check.require(1.0 <= factor <= check.LARGEST, "replan_factor", ">= 1 and at most 1e50", replan_factor)
     known = radius == "explicit" or n_states is not None
     check.require(known, "n_states", "given for radius 'finite'", n_states)
     i = max(1, math.ceil(math.log2(H / eps)))

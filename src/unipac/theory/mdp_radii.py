@@ -27,7 +27,9 @@ import math
 import numpy as np
 
 from unipac import _checks as check
-from unipac.theory.bounds import level_size
+from unipac.theory.bounds import LARGEST_LEVEL, level_size
+
+LARGEST_HORIZON = 10_000
 
 
 def flute_theorem(dim: int, horizon: int, level: int, delta: float, *, constant: float = 1.0) -> float:
@@ -36,12 +38,10 @@ def flute_theorem(dim: int, horizon: int, level: int, delta: float, *, constant:
     >>> flute_theorem(2, 3, 1, 0.05)     # 6 √log 120 = 6 √4.787492
     13.128203
     """
-    check.count("dim", dim)
-    check.count("horizon", horizon)
-    check.count("level", level)
-    check.probability("delta", delta)
-    scale = check.positive("constant", constant) * dim * horizon * level
-    return scale * math.sqrt(math.log(dim * level * horizon / delta))
+    d, H, delta = _checked(dim, horizon, delta)
+    level = check.count("level", level, most=check.LARGEST_COUNT)
+    scale = check.positive("constant", constant) * d * H * level
+    return scale * math.sqrt(math.log(d * level * H / delta))
 
 
 def lsvi_ucb(dim: int, horizon: int, episodes: int, delta: float, *, constant: float = 1.0) -> float:
@@ -50,12 +50,10 @@ def lsvi_ucb(dim: int, horizon: int, episodes: int, delta: float, *, constant: f
     >>> lsvi_ucb(2, 3, 100, 0.05)        # 6 √log 24000 = 6 √10.085809
     19.054898
     """
-    check.count("dim", dim)
-    check.count("horizon", horizon)
-    check.count("episodes", episodes)
-    check.probability("delta", delta)
-    scale = check.positive("constant", constant) * dim * horizon
-    return scale * math.sqrt(math.log(2 * dim * episodes * horizon / delta))
+    d, H, delta = _checked(dim, horizon, delta)
+    K = check.count("episodes", episodes, most=check.LARGEST_COUNT)
+    scale = check.positive("constant", constant) * d * H
+    return scale * math.sqrt(math.log(2 * d * K * H / delta))
 
 
 def members_bound(
@@ -69,9 +67,10 @@ def members_bound(
     >>> members_bound(1, 3, 2), members_bound(1, 3, 2, nested=True)     # 3 · 71 and 3 · (12 + 71)
     (213, 249)
     """
-    check.count("horizon", horizon)
-    levels = range(1, level + 1) if nested else [level]
-    return horizon * sum(level_size(dim, i, regularization) for i in levels)
+    H = check.count("horizon", horizon, most=LARGEST_HORIZON)
+    level = check.count("level", level, most=LARGEST_LEVEL)
+    levels = range(1, level + 1) if check.flag("nested", nested) else [level]
+    return H * sum(level_size(dim, i, regularization) for i in levels)
 
 
 def flute_finite(
@@ -93,7 +92,7 @@ def flute_finite(
     inside, outside = finite_constants(
         dim, horizon, level, delta, n_states=n_states, regularization=regularization, nested=nested
     )
-    return _flute_finite(check.nonnegative("logdet", logdet), horizon, inside, outside)
+    return _flute_finite(check.nonnegative("logdet", logdet), int(horizon), inside, outside)
 
 
 def finite_constants(
@@ -112,24 +111,25 @@ def finite_constants(
     The resolution e is the one that makes the radius of a full set smallest. With ``episodes`` the set is
     that of LSVI-UCB: so many members, and no share of δ for levels.
     """
-    check.count("n_states", n_states)
+    d, H, delta = _checked(dim, horizon, delta)
+    states = check.count("n_states", n_states, most=check.LARGEST_COUNT)
     lam = check.positive("regularization", regularization)
     if episodes is None:
-        n = members_bound(dim, horizon, level, regularization=lam, nested=nested)
-        failures = 2 * horizon * level * (level + 1) / check.probability("delta", delta)
+        level = check.count("level", level, most=LARGEST_LEVEL)
+        n = members_bound(d, H, level, regularization=lam, nested=nested)
+        failures = 2 * H * level * (level + 1) / delta
     else:
-        n = check.count("episodes", episodes)
-        failures = 2 * horizon / check.probability("delta", delta)
-    logdet = dim * math.log1p(n / (dim * lam))
-    ridge = (1 + horizon) * math.sqrt(dim * lam)
-    e = horizon * np.geomspace(1e-12, 1.0, 400)
-    inside = 2 * n_states * np.log1p(horizon / (2 * e)) + 2 * math.log(failures)
+        n = check.count("episodes", episodes, most=check.LARGEST_COUNT)
+        failures = 2 * H / delta
+    logdet = d * math.log1p(n / (d * lam))
+    ridge = (1 + H) * math.sqrt(d * lam)
+    e = H * np.geomspace(1e-12, 1.0, 400)
+    inside = 2 * float(states) * np.log1p(H / (2 * e)) + 2 * math.log(failures)
     outside = 2 * e * math.sqrt(n) + ridge
-    best = int(np.argmin(horizon / 2 * np.sqrt(logdet + inside) + outside))
+    best = int(np.argmin(H / 2 * np.sqrt(logdet + inside) + outside))
     return float(inside[best]), float(outside[best])
 
 
-@functools.lru_cache(maxsize=4096)
 def flute_explicit(
     dim: int,
     horizon: int,
@@ -148,17 +148,22 @@ def flute_explicit(
     >>> round(flute_explicit(2, 2, 1, 0.05))
     16
     """
+    d, H, delta = _checked(dim, horizon, delta)
+    level = check.count("level", level, most=LARGEST_LEVEL)
     lam = check.positive("regularization", regularization)
+    return _flute_explicit(d, H, level, delta, lam, check.flag("nested", nested))
+
+
+@functools.lru_cache(maxsize=4096)
+def _flute_explicit(d: int, H: int, level: int, delta: float, lam: float, nested: bool) -> float:
     shrink = min(lam, 1.0)
-    d, H = check.count("dim", dim), check.count("horizon", horizon)
-    check.probability("delta", delta)
     n = [members_bound(d, H, i, regularization=lam, nested=nested) for i in range(1, level + 1)]
     e = np.geomspace(1e-12, 1.0, 400) * H
     cover = np.zeros_like(e)
     for i, members in enumerate(n, start=1):
         cover += 2 * d * np.log1p(4 * (H + 1) * math.sqrt(d * members / lam) / e)
         if i < level:
-            beta = flute_explicit(d, H, i, delta, regularization=lam, nested=nested)
+            beta = _flute_explicit(d, H, i, delta, lam, nested)
             cover += d * (d + 1) * np.log1p(8 * math.sqrt(d) * beta**2 / (shrink * e**2))
     fixed = d * math.log1p(n[-1] / (d * lam)) + 2 * math.log(2 * H * level * (level + 1) / delta)
     rest = 2 * e * math.sqrt(n[-1]) + (1 + H) * math.sqrt(d * lam)
@@ -170,6 +175,11 @@ def flute_explicit(
             break
         beta = following
     return following
+
+
+def _checked(dim: int, horizon: int, delta: float) -> tuple[int, int, float]:
+    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    return d, check.count("horizon", horizon, most=LARGEST_HORIZON), check.probability("delta", delta)
 
 
 def _flute_finite(logdet: float, horizon: int, inside: float, outside: float) -> float:

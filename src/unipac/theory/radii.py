@@ -31,10 +31,9 @@ def theorem(dim: int, level: int, delta: float) -> float:
     >>> theorem(dim=2, level=3, delta=0.05)   # 6 √(6 log 120) = 6 √(6 · 4.787492)
     32.1574
     """
-    check.count("dim", dim)
-    check.count("level", level)
-    check.probability("delta", delta)
-    return _theorem(dim, level, delta)
+    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    level = check.count("level", level, most=check.LARGEST_COUNT)
+    return _theorem(d, level, check.probability("delta", delta))
 
 
 def determinant(
@@ -50,8 +49,7 @@ def determinant(
     >>> determinant(logdet=3.0, delta=0.05, noise=0.5, regularization=4.0)  # 0.5 √(3 + 5.991465) + 2
     3.499289
     """
-    _check_set(logdet, delta, noise, norm, regularization)
-    return _determinant(logdet, delta, noise, norm, regularization)
+    return _determinant(*_checked(logdet, delta, noise, norm, regularization))
 
 
 def mixture(
@@ -73,8 +71,7 @@ def mixture(
     >>> mixture(logdet=3.0, delta=0.05, noise=0.5, regularization=4.0)   # √(0.25 · 8.991465 + 4)
     2.499573
     """
-    _check_set(logdet, delta, noise, norm, regularization)
-    return _mixture(logdet, delta, noise, norm, regularization)
+    return _mixture(*_checked(logdet, delta, noise, norm, regularization))
 
 
 def level_delta(delta: float, level: int) -> float:
@@ -83,9 +80,8 @@ def level_delta(delta: float, level: int) -> float:
     >>> level_delta(0.06, 2)   # 0.06 / (2 · 3)
     0.01
     """
-    check.probability("delta", delta)
-    check.count("level", level)
-    return _level_delta(delta, level)
+    level = check.count("level", level, most=check.LARGEST_COUNT)
+    return _level_delta(check.probability("delta", delta), level)
 
 
 def theorem_is_proven(
@@ -106,21 +102,31 @@ def theorem_is_proven(
     >>> theorem_is_proven(1, 0.71), theorem_is_proven(1, 0.75), theorem_is_proven(2, 0.75)
     (True, False, True)
     """
+    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    delta = check.probability("delta", delta)
+    noise = check.nonnegative("noise", noise)
+    norm = check.nonnegative("norm", norm)
+    regularization = check.positive("regularization", regularization)
+    action_norm = check.positive("action_norm", action_norm)
     return (
         regularization == 1.0
         and noise <= 1.0
         and norm <= 1.0
         and action_norm <= 1.0
-        and (dim > 1 or delta <= 0.71)
+        and (d > 1 or delta <= 0.71)
     )
 
 
-def _check_set(logdet: float, delta: float, noise: float, norm: float, regularization: float) -> None:
-    check.nonnegative("logdet", logdet)
-    check.probability("delta", delta)
-    check.nonnegative("noise", noise)
-    check.nonnegative("norm", norm)
-    check.positive("regularization", regularization)
+def _checked(
+    logdet: float, delta: float, noise: float, norm: float, regularization: float
+) -> tuple[float, float, float, float, float]:
+    return (
+        check.nonnegative("logdet", logdet),
+        check.probability("delta", delta),
+        check.nonnegative("noise", noise),
+        check.nonnegative("norm", norm),
+        check.positive("regularization", regularization),
+    )
 
 
 def _theorem(dim: int, level: int, delta: float) -> float:
