@@ -7,7 +7,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from unipac import envs
 from unipac.registry import AGENTS
@@ -69,10 +69,10 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
 
 def agent_kind(make: Callable[..., Any]) -> Kind:
     """What an agent is for; a user's own class says so by ``kind``, and is for bandits if it does not."""
-    kind = getattr(make, "kind", "bandit")
+    kind: Any = getattr(make, "kind", "bandit")
     if kind not in ("bandit", "mdp", "search"):
         raise SpecError(f'agent must have a kind of "bandit", "mdp" or "search", got {kind!r}')
-    return kind  # type: ignore[no-any-return]
+    return cast(Kind, kind)
 
 
 def instance_kind(instance: object) -> Kind:
