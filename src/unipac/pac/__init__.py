@@ -1,0 +1,1 @@
+"""Searches: ask for samples until enough is known, then answer with a certificate."""
