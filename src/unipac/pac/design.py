@@ -208,7 +208,8 @@ class _Smoothed:
 
     def __call__(self, roots: Array) -> tuple[float, Array]:
         total = float(roots @ roots)
-        weights = roots**2 / total
+        weights = roots**2 / total + 1e-10 / len(roots)  # A stays regular
+        weights /= weights.sum()
         inverse = _inverse(self.X, weights)
         f = _squares(self.Y, inverse)
         value = float(f.max())
@@ -245,17 +246,32 @@ def _start(X: Array) -> Array:
 
 
 def _pruned(X: Array, Y: Array, weights: Array, lower: float, tolerance: float) -> Design:
-    """Without the weights that are not needed, and with the value of what remains."""
+    """Without the weights that are not needed, and with the value of what remains.
+
+    What remains need not span all arms, as long as the targets lie in its span.
+    """
+    best = Design(weights, math.inf, lower)
     for least in (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 0.0):
         kept = np.where(weights > least * weights.max(), weights, 0.0)
         kept /= kept.sum()
-        A = X.T @ (kept[:, None] * X)
-        if np.linalg.cond(A) > 1e13:
-            continue
-        value = float(_squares(Y, _inverse(X, kept)).max())
+        value = _value(X[kept > 0], kept[kept > 0], Y)
+        if value < best.value:
+            best = Design(kept, value, min(lower, value))
         if value <= (1.0 + tolerance) * lower:
             break
-    return Design(kept, value, min(lower, value))
+    return best
+
+
+def _value(X: Array, weights: Array, Y: Array) -> float:
+    """max ‖y‖²_{A⁺}, infinite if a target lies outside the span of these arms."""
+    _, scale, right = np.linalg.svd(np.sqrt(weights)[:, None] * X, full_matrices=False)
+    kept = scale > 1e-7 * scale[0]
+    axes = right[kept].T
+    inside = Y @ axes
+    outside = np.abs(Y - inside @ axes.T).max(axis=1)
+    if (outside > 1e-12 * np.abs(Y).max(axis=1)).any():
+        return math.inf
+    return float(((inside / scale[kept]) ** 2).sum(axis=1).max())
 
 
 def _inverse(X: Array, weights: Array) -> Array:
