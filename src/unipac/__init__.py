@@ -6,41 +6,26 @@
 >>> agent.update(decision, reward=0.5)
 """
 
-from unipac import envs, metrics, theory
-from unipac._load import load
-from unipac.bandits import (
-    AGENTS,
-    OFUL,
-    UPACOFUL,
-    BallOFUL,
-    Bounds,
-    Decision,
-    Level,
-    LinUCB,
-    NestedOFUL,
-    Trace,
-)
-from unipac.mdp import FLUTE, LSVIUCB, EpisodeTrace, NestedFLUTE
+import importlib
+from typing import Any
+
+from unipac.registry import AGENTS
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AGENTS",
-    "FLUTE",
-    "LSVIUCB",
-    "OFUL",
-    "UPACOFUL",
-    "BallOFUL",
-    "Bounds",
-    "Decision",
-    "EpisodeTrace",
-    "Level",
-    "LinUCB",
-    "NestedFLUTE",
-    "NestedOFUL",
-    "Trace",
-    "envs",
-    "load",
-    "metrics",
-    "theory",
-]
+_PLACES = {
+    "load": "_agents",
+    "Bounds": "bandits", "Decision": "bandits", "Level": "bandits", "Trace": "bandits", "EpisodeTrace": "mdp",
+    "envs": "", "metrics": "", "theory": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in AGENTS:
+        return AGENTS[name]
+    if name in _PLACES:
+        place = _PLACES[name]
+        if not place:
+            return importlib.import_module(f"unipac.{name}")
+        return getattr(importlib.import_module(f"unipac.{place}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
@@ -84,3 +84,23 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
         isinstance(value, str) and value in allowed, name, f"one of {', '.join(map(repr, allowed))}", value
     )
     return value
+
+
+def choice(*allowed: str) -> Callable[[str, str], str]:
+    """A check for one of these words."""
+    return lambda name, value: one_of(name, value, allowed)
+
+
+def optional_range(name: str, value: Sequence[SupportsFloat] | None) -> tuple[float, float] | None:
+    """Two finite numbers (low, high) with low < high, or None."""
+    return None if value is None else value_range(name, value)
+
+
+def value_range(name: str, value: Sequence[SupportsFloat]) -> tuple[float, float]:
+    """Two finite numbers (low, high) with low < high."""
+    pair = isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2
+    require(pair, name, "(low, high) with low < high", value)
+    low, high = (real(name, number) for number in value)
+    sound = low < high and max(abs(low), abs(high)) <= LARGEST
+    require(sound, name, f"(low, high) with low < high, within ±{LARGEST:g}", value)
+    return low, high

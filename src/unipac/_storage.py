@@ -1,11 +1,21 @@
-"""State on disk: named arrays and a JSON header in one ``.npz`` file, without pickle."""
+"""Files: written so that the old or the new one is always there, complete; read without trusting them.
+
+A file of ours is a ``.npz`` archive of plain arrays without compression, one of which is a JSON header. The header
+holds a digest of everything else. Nothing in a file can make the reader run code or take more memory than the
+file is long.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import io
 import json
+import math
 import os
+import re
 import time
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,35 +24,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "unipac"
-VERSION = 1
+VERSION = 2
+
+UNFINISHED = ".unfinished"
+"""Ends the name under which a file is written at first."""
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def write(
-    path: str | os.PathLike[str],
-    header: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[np.generic]],
-) -> None:
-    """Write a file so that at every moment either the old or the new one is there, complete."""
+def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a header and arrays, in place of whatever file is there."""
     target = _checked(path)
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header})
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
+    full = {"format": FORMAT, "version": VERSION, **header}
+    text = json.dumps({**full, "digest": digest(full, arrays)}, allow_nan=False)
     content = io.BytesIO()
-    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+    members = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)  # type: ignore[arg-type]
     write_atomically(target, content.getbuffer())
 
 
-def write_atomically(target: Path, content: bytes | memoryview, suffix: str = "") -> None:
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays of a file; a ``ValueError`` if it is not a whole file of ours."""
+    shown = os.fspath(_checked(path))
+    with open(shown, "rb") as file:
+        try:
+            arrays = _members(file)
+            header = json.loads(arrays.pop("header").tobytes())
+        except (Exception, RecursionError):  # a damaged archive can fail in many ways, and all mean the same
+            raise ValueError(
+                f"path must name a file written by save(), got {shown!r}, which is truncated or of another kind"
+            ) from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"path must name a file written by save(), got {shown!r}")
+    if header.get("version") != VERSION:
+        raise ValueError(
+            f"path must name a file of version {VERSION}, got version {header.get('version')!r} in {shown!r}"
+        )
+    if header.pop("digest", None) != digest(header, arrays):
+        raise ValueError(f"path must name a file written by save(), got {shown!r}, whose contents were altered")
+    return header, arrays
+
+
+def digest(header: Mapping[str, Any], arrays: Arrays) -> str:
+    """Of a header and arrays, whatever the order of their names."""
+    total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UNFINISHED) -> None:
     """Write a file so that at every moment either the old or the new one is there, complete.
+
+    A symbolic link stays one, and a file keeps its mode. What killed processes left unfinished is removed.
 
     Args:
         target: the file.
         content: its bytes.
         suffix: of the name under which it is written at first.
     """
+    target = Path(os.path.realpath(target))
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
     try:
         with open(unfinished, "xb") as file:
+            if target.exists() and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -51,36 +101,51 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = ""
         unfinished.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
+    _remove_leftovers(target, suffix)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a file; a ``ValueError`` if it is not a whole file of ours."""
-    with open(_checked(path), "rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            header = json.loads(arrays.pop("header").tobytes())
-        except Exception:  # a damaged archive can fail in many ways, and all mean the same
-            raise ValueError(
-                f"path must name a file written by save(), got {os.fspath(path)!r}, "
-                "which is truncated or of another kind"
-            ) from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"path must name a file written by save(), got {os.fspath(path)!r}")
-    if header.get("version") != VERSION:
-        raise ValueError(
-            f"path must name a file of version {VERSION}, got version {header.get('version')!r} "
-            f"in {os.fspath(path)!r}"
-        )
-    return header, arrays
+def _remove_leftovers(target: Path, suffix: str) -> None:
+    """Remove what processes that are gone had begun to write for this target."""
+    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.\d+" + re.escape(suffix))
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            match = ours.fullmatch(entry.name)
+            if match and not _is_running(int(match[1])):
+                Path(entry.path).unlink(missing_ok=True)
 
 
-def like(model: NDArray[np.generic], arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """A saved array, if it has the form of ``model``."""
-    array = arrays[name]
-    if array.shape != model.shape or array.dtype != model.dtype or not np.isfinite(array).all():
-        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
-    return np.require(array, requirements=["C", "W"])
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _members(file: io.BufferedReader) -> dict[str, NDArray[Any]]:
+    """The arrays of an archive whose members are stored as they are, each as long as it says."""
+    arrays = {}
+    length = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as archive:
+        if sum(member.file_size for member in archive.infolist()) > length:
+            raise ValueError("the members are longer than the file")
+        for member in archive.infolist():
+            if member.compress_type != zipfile.ZIP_STORED or not member.filename.endswith(".npy"):
+                raise ValueError(f"{member.filename} is compressed or no array")
+            arrays[member.filename.removesuffix(".npy")] = _array(archive.read(member))
+    return arrays
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("not a version of the format that we write")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise ValueError("the array is not as long as it says")
+    return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape).copy()
 
 
 def _checked(path: str | os.PathLike[str]) -> Path:

@@ -1,6 +1,6 @@
-"""Every agent of the library, by name; a module is imported when one of its agents is asked for.
+"""What the library has, by name; a module is imported when something of it is asked for.
 
-This is the one line that an algorithm needs outside its own file.
+A line here is all that an algorithm needs outside its own file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MODULES = {
 }
 
 
-class _Agents(Mapping[str, type[Any]]):
+class _Lazy(Mapping[str, type[Any]]):
     """Classes by name, imported at the first look."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
@@ -41,12 +41,19 @@ class _Agents(Mapping[str, type[Any]]):
         return name in self._modules  # without importing it
 
     def __repr__(self) -> str:
-        return f"<{len(self)} agents: {', '.join(self)}>"
+        return f"<{', '.join(self)}>"
 
 
-AGENTS: Mapping[str, type[Any]] = _Agents(_MODULES)
+AGENTS: Mapping[str, type[Any]] = _Lazy(_MODULES)
 """Agents of all kinds; ``AGENTS[name].kind`` is "bandit", "mdp" or "search".
 
 >>> AGENTS["NestedOFUL"].__module__
 'unipac.bandits.nested_oful'
 """
+
+FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
+    dict.fromkeys(
+        ("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.mdp.feature_maps"
+    )
+)
+"""Feature maps that a file may name."""

@@ -1,31 +1,17 @@
 """Linear bandit agents, one algorithm per file."""
 
-from unipac.bandits.ball_oful import BallOFUL
-from unipac.bandits.base.agent import LinearAgent
+from __future__ import annotations
+
+from typing import Any
+
+from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace
-from unipac.bandits.linucb import LinUCB
-from unipac.bandits.nested_oful import NestedOFUL
-from unipac.bandits.oful import OFUL
-from unipac.bandits.upac_oful import UPACOFUL
+from unipac.registry import AGENTS
 
-AGENTS: dict[str, type[LinearAgent]] = {
-    "NestedOFUL": NestedOFUL,
-    "UPACOFUL": UPACOFUL,
-    "OFUL": OFUL,
-    "BallOFUL": BallOFUL,
-    "LinUCB": LinUCB,
-}
+__all__ = ["BanditAgent", "Bounds", "Decision", "Level", "Trace"]
 
-__all__ = [
-    "AGENTS",
-    "OFUL",
-    "UPACOFUL",
-    "BallOFUL",
-    "Bounds",
-    "Decision",
-    "Level",
-    "LinUCB",
-    "LinearAgent",
-    "NestedOFUL",
-    "Trace",
-]
+
+def __getattr__(name: str) -> Any:
+    if name in AGENTS:
+        return AGENTS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,48 +9,41 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+import math
 
 from unipac import _checks as check
-from unipac.bandits.base.agent import LinearAgent
-from unipac.linalg.levels import SINGLE
+from unipac._agents import agent, parameter
+from unipac.bandits.base.confidence import RADII, Confidence
+from unipac.bandits.base.levelled import LevelledAgent
 
 
-class LinUCB(LinearAgent):
+@agent
+class LinUCB(LevelledAgent):
     """Mean plus α times width; bounds without a guarantee.
 
-    Args:
-        dim: d, the length of the action vectors.
-        alpha: α ≥ 0, how much to explore.
-        regularization: λ > 0 of the ridge regression; 1 in the paper.
-        action_norm: L, a bound on the norm of the actions.
-        fixed_actions: (n, d); then ``choose()`` needs no argument and costs O(nd).
+    {parameters}
 
     >>> agent = LinUCB(2, alpha=0.5, regularization=4.0)
     >>> agent.choose([[1.0, 0.0]]).ucb      # 0 + 0.5 · 1/√4
     0.25
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        alpha: float = 1.0,
-        regularization: float = 1.0,
-        action_norm: float = 1.0,
-        fixed_actions: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(
-            dim,
-            rule=SINGLE,
-            radius="constant",
-            regularization=regularization,
-            action_norm=action_norm,
-            bonus_scale=check.nonnegative("alpha", alpha),
-            fixed_actions=fixed_actions,
+    alpha: float = parameter(1.0, check.nonnegative, "α ≥ 0, how much to explore")
+
+    def _sets(self) -> Confidence:
+        low, high = self.reward_range or (-math.inf, math.inf)
+        return Confidence(
+            certified=False,
+            rule=self.rule,
+            radius=RADII["constant"],
+            delta=0.5,
+            outer_delta=0.0,
+            noise=1.0,
+            norm=1.0,
+            regularization=self.regularization,
+            action_norm=self.action_norm,
+            constant=self.alpha,
+            scale=1.0,
+            low=low,
+            high=high,
         )
-        self._parameters = {
-            "alpha": float(alpha),
-            "regularization": self._parameters["regularization"],
-            "action_norm": self._parameters["action_norm"],
-        }

@@ -23,27 +23,19 @@ It differs from Algorithm 1 (``upac_oful``) in three ways, none of which touches
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
-from unipac.bandits.base.agent import LinearAgent
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.bandits.base.levelled import OptimisticAgent
 from unipac.linalg.levels import NESTED
 
 
-class NestedOFUL(LinearAgent):
+@agent
+class NestedOFUL(OptimisticAgent):
     """Optimism over nested levels of data and all data: converges, at the regret of OFUL.
 
-    Args:
-        dim: d, the length of the action vectors.
-        delta: δ, the probability that the bounds may fail.
-        noise: R, the sub-Gaussian scale of the noise.
-        norm: S, a bound on the norm of the unknown parameter.
-        regularization: λ > 0 of the ridge regressions.
-        action_norm: L, a bound on the norm of the actions.
-        radius: "mixture", "determinant", or the paper's "theorem" (all data then use "determinant").
-        all_data: whether all data form a set of their own, with half of δ.
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        fixed_actions: (n, d); then ``choose()`` needs no argument and costs O(nd).
+    {parameters}
 
     >>> agent = NestedOFUL(2, delta=0.05, noise=0.1)
     >>> for _ in range(1000):
@@ -53,31 +45,12 @@ class NestedOFUL(LinearAgent):
     (1, True, True)
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        delta: float = 0.05,
-        noise: float = 1.0,
-        norm: float = 1.0,
-        regularization: float = 1.0,
-        action_norm: float = 1.0,
-        radius: str = "mixture",
-        all_data: bool = True,
-        bonus_scale: float = 1.0,
-        fixed_actions: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(
-            dim,
-            rule=NESTED,
-            radius=one_of("radius", radius, ("theorem", "determinant", "mixture")),
-            delta=delta,
-            all_data=all_data,
-            noise=noise,
-            norm=norm,
-            regularization=regularization,
-            action_norm=action_norm,
-            bonus_scale=bonus_scale,
-            fixed_actions=fixed_actions,
-        )
-        self._parameters["all_data"] = bool(all_data)
+    rule: ClassVar[int] = NESTED
+    theorem: ClassVar[str] = "uniform-PAC"
+
+    radius: str = parameter(
+        "mixture",
+        check.choice("theorem", "determinant", "mixture"),
+        '"mixture", "determinant", or the paper\'s "theorem" (all data then use "determinant")',
+    )
+    all_data: bool = parameter(True, check.flag, "whether all data form a set of their own, with half of δ")

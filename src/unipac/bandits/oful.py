@@ -12,26 +12,17 @@ number of rounds, so bad actions are tried again and again: regret O(d √K log 
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
-from unipac.bandits.base.agent import LinearAgent
-from unipac.linalg.levels import SINGLE
+from unipac._agents import agent
+from unipac.bandits.base.levelled import OptimisticAgent
 
 
-class OFUL(LinearAgent):
+@agent
+class OFUL(OptimisticAgent):
     """Optimism over one confidence set of all data; its certificates hold, but it need not converge.
 
-    Args:
-        dim: d, the length of the action vectors.
-        delta: δ, the probability that the bounds may fail.
-        noise: R, the sub-Gaussian scale of the noise.
-        norm: S, a bound on the norm of the unknown parameter.
-        regularization: λ > 0 of the ridge regression.
-        action_norm: L, a bound on the norm of the actions.
-        radius: "determinant" as in the paper, or the smaller "mixture".
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        fixed_actions: (n, d); then ``choose()`` needs no argument and costs O(nd).
+    {parameters}
 
     >>> agent = OFUL(2, noise=0.1)
     >>> decision = agent.choose([[1.0, 0.0], [0.0, 0.5]])
@@ -39,28 +30,4 @@ class OFUL(LinearAgent):
     (0, 1.0, 1.244775)
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        delta: float = 0.05,
-        noise: float = 1.0,
-        norm: float = 1.0,
-        regularization: float = 1.0,
-        action_norm: float = 1.0,
-        radius: str = "determinant",
-        bonus_scale: float = 1.0,
-        fixed_actions: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(
-            dim,
-            rule=SINGLE,
-            radius=one_of("radius", radius, ("determinant", "mixture")),
-            delta=delta,
-            noise=noise,
-            norm=norm,
-            regularization=regularization,
-            action_norm=action_norm,
-            bonus_scale=bonus_scale,
-            fixed_actions=fixed_actions,
-        )
+    theorem: ClassVar[str] = "regret"

@@ -53,26 +53,19 @@ O(d² log³(d/(δε))/ε²); ``theory.mistake_bound`` has it with constants.
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
-from unipac.bandits.base.agent import LinearAgent
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.bandits.base.levelled import OptimisticAgent
 from unipac.linalg.levels import DISJOINT
 
 
-class UPACOFUL(LinearAgent):
+@agent
+class UPACOFUL(OptimisticAgent):
     """Optimism over disjoint levels of data, each of which stays finite.
 
-    Args:
-        dim: d, the length of the action vectors.
-        delta: δ, the probability that the bounds may fail.
-        noise: R, the sub-Gaussian scale of the noise.
-        norm: S, a bound on the norm of the unknown parameter.
-        regularization: λ > 0 of the ridge regressions.
-        action_norm: L, a bound on the norm of the actions.
-        radius: "theorem" as in the paper, or the smaller "determinant" or "mixture".
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        fixed_actions: (n, d); then ``choose()`` needs no argument and costs O(nd).
+    {parameters}
 
     >>> agent = UPACOFUL(2, delta=0.05, noise=0.1)
     >>> for _ in range(100):
@@ -83,28 +76,11 @@ class UPACOFUL(LinearAgent):
     (100, True)
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        delta: float = 0.05,
-        noise: float = 1.0,
-        norm: float = 1.0,
-        regularization: float = 1.0,
-        action_norm: float = 1.0,
-        radius: str = "theorem",
-        bonus_scale: float = 1.0,
-        fixed_actions: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(
-            dim,
-            rule=DISJOINT,
-            radius=one_of("radius", radius, ("theorem", "determinant", "mixture")),
-            delta=delta,
-            noise=noise,
-            norm=norm,
-            regularization=regularization,
-            action_norm=action_norm,
-            bonus_scale=bonus_scale,
-            fixed_actions=fixed_actions,
-        )
+    rule: ClassVar[int] = DISJOINT
+    theorem: ClassVar[str] = "uniform-PAC"
+
+    radius: str = parameter(
+        "theorem",
+        check.choice("theorem", "determinant", "mixture"),
+        '"theorem" as in the paper, or the smaller "determinant" or "mixture"',
+    )

@@ -136,6 +136,13 @@ class BanditInstance(ABC):
                 drawn.means[:] = block.means
         return drawn
 
+    def pieces(self, start, count, seed):
+        end = start + count
+        while start < end:
+            stop = min(end, (start // self.block + 1) * self.block)
+            yield self.rounds(start, stop - start, seed)
+            start = stop
+
     @abstractmethod
     def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Actions (block, n, d) and means (block, n) of block `index`.

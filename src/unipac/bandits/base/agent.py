@@ -1,138 +1,152 @@
-"""What every bandit agent shares: decisions, rewards that come late, traces, state on disk."""
+"""The protocol of bandit agents: decisions, rewards that come late, traces.
+
+An algorithm writes four methods; nothing here knows of regressions, levels or radii:
+
+    _empty()                     the state before the first round, a named tuple of arrays
+    _bounds(X)                   mean, width, ucb and lcb of every row of X, each (n,)
+    _choose(X)                   (row, level): the choice of the next round
+    _learn(x, y, level, times)   a reward has come; ``level`` is that of the decision, 0 for a logged round
+
+Families that must be faster replace what is made of these: ``_decide``, ``_reward``, ``_absorb``, ``_play``.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, SupportsFloat, SupportsIndex, cast
+from typing import Any, ClassVar, NamedTuple, Self, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._constants import NEGLIGIBLE
-from unipac._inputs import (
-    LARGEST_REWARD,
-    action_array,
-    check_norms,
-    check_rewards,
-    floats,
-    read_only,
-)
+from unipac._agents import Agent, agent, parameter
+from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats, read_only
 from unipac._warnings import warn
-from unipac.bandits.base import rounds as compiled
-from unipac.bandits.base import saved
-from unipac.bandits.base.confidence import make_confidence, set_radii
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance
-from unipac.linalg import levels as stack
-from unipac.linalg.fast import fixed_actions
-from unipac.linalg.fast.fixed_actions import Table
-from unipac.theory import bounds as theory
 
 Array = NDArray[np.float64]
 
-INITIAL_LEVELS = 8
-
 ONCE = 1
-NOTHING = -1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
 
+REFUTED = 1e-12
+"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
 
-class LinearAgent:
-    """A linear bandit agent over a stack of levels; the algorithms derive from it."""
 
-    fixed_actions: Array | None
-    """(n, d), read-only; None unless given at construction."""
+class Verdict(NamedTuple):
+    """What is known of a chosen action."""
 
-    _table: Table
-    _fixed: Array | None
+    chosen: int
+    level: int
+    mean: float
+    width: float
+    ucb: float
+    lcb: float
+    certificate: float
+    refuted: bool
 
-    _evaluated: int
-    """The decision whose action the kernels evaluated last, while nothing was learned since."""
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        rule: int,
-        radius: str,
-        delta: float = 0.5,
-        all_data: bool = False,
-        noise: float = 1.0,
-        norm: float = 1.0,
-        regularization: float = 1.0,
-        action_norm: float = 1.0,
-        bonus_scale: float = 1.0,
-        fixed_actions: ArrayLike | None = None,
-    ) -> None:
-        self.dim = check.count("dim", dim, most=LARGEST_DIM)
-        self._parameters: dict[str, Any] = {
-            "delta": check.probability("delta", delta),
-            "noise": check.nonnegative("noise", noise),
-            "norm": check.nonnegative("norm", norm),
-            "regularization": check.positive("regularization", regularization),
-            "action_norm": check.positive("action_norm", action_norm),
-            "radius": radius,
-            "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
-        }
-        self._confidence = make_confidence(
-            self.dim, rule=rule, all_data=check.flag("all_data", all_data), **self._parameters
-        )
-        levels = stack.empty(INITIAL_LEVELS, self.dim, self._confidence.regularization)
-        set_radii(levels, self._confidence, 1, 1)
-        if fixed_actions is None:
-            actions = np.empty((0, self.dim))
-            self.fixed_actions = None
+@agent
+class BanditAgent(Agent):
+    """A linear bandit agent; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    kind: ClassVar[str] = "bandit"
+    counts_many: ClassVar[bool] = False
+    """Whether ``update(times=)`` takes many equal rounds in one exact step."""
+    absorbs: ClassVar[bool] = True
+    """Whether logged rounds may be learned without harm to what is proven."""
+
+    dim: int = parameter(
+        check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
+        words="d, the length of the action vectors",
+        positional=True,
+    )
+    action_norm: float = parameter(1.0, check.positive, "L, a bound on the norm of the actions")
+    reward_range: tuple[float, float] | None = parameter(
+        None, check.optional_range, "(low, high) of the expected rewards, if known: reported bounds stay within"
+    )
+    fixed_actions: Any = parameter(None, None, "(n, d); then ``choose()`` needs no argument")
+
+    def _check_parameters(self) -> None:
+        if self.fixed_actions is not None:
+            X = action_array("fixed_actions", self.fixed_actions, self.dim).copy()
+            check_norms("fixed_actions", X, self.action_norm)
+            self._arms = X
+            self.fixed_actions = read_only(X)
         else:
-            actions = action_array("fixed_actions", fixed_actions, self.dim).copy()
-            check_norms("fixed_actions", actions, self._confidence.action_norm)
-            self.fixed_actions = read_only(actions)
-        self._arms = actions
-        self._set_state(levels)
-        self._owner = secrets.randbits(63)
+            self._arms = np.empty((0, self.dim))
+
+    def _begin(self) -> None:
         self._pending: dict[int, Decision] = {}
-        self._next_id = 0
+        self._first_id = self._next_id = secrets.randbits(62)  # two agents share an id as good as never
         self._rounds = 0
         self._consistent = True
 
-    def _set_state(self, levels: stack.Levels) -> None:
-        """Take over these levels, into which the kernels write."""
-        self._state, self._levels = compiled.pack(levels, self._confidence)
-        self._evaluated = NOTHING
-        self._single = np.empty((1, self.dim)), np.empty(1)  # where update puts its round for the kernel
-        self._table = fixed_actions.filled(self._arms, levels)
-        self._fixed = None
-        if self.fixed_actions is not None:
-            self._fixed = fixed_actions.packed(self._table)
-            self._table = fixed_actions.unpacked(self._fixed)
+    @classmethod
+    def made_for(
+        cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
+    ) -> Self:
+        """An agent that fits an instance: its dimension, noise and norm, unless they are given.
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For ``copy`` and ``pickle``: what shares its memory with another field is left out."""
-        shared = ("_state", "_table", "_fixed", "_single")
-        state = {name: value for name, value in self.__dict__.items() if name not in shared}
-        state["_levels"] = stack.grown(self._levels, len(self._levels.size))
-        state["_pending"] = dict(self._pending)
-        return state
+        Args:
+            instance: from ``unipac.envs``.
+            rounds: how many will be played, for algorithms that must know it (their ``horizon``).
+            seed: for algorithms that draw random numbers.
+            parameters: further arguments of the agent.
+        """
+        check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
+        told = {"noise": instance.noise, "norm": instance.norm, "seed": seed, "horizon": rounds}
+        names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
+        known = {name: value for name, value in told.items() if name in names and value is not None}
+        return cls(instance.dim, **{**known, **parameters})
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._set_state(self._levels)
+    # -- what an algorithm writes --------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
-        return f"{type(self).__name__}({self.dim}, {arguments})"
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotImplementedError
 
-    # -- what is known -------------------------------------------------------------------------
+    def _choose(self, X: Array) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        raise NotImplementedError
 
     @property
     def certified(self) -> bool:
-        """Whether the certificates are proven: an unscaled radius under its theorem's assumptions."""
-        return self._confidence.certified
+        """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
+        return False
+
+    @property
+    def guarantee(self) -> str:
+        """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
+        return self.theorem if self.certified else "none"
+
+    def levels(self) -> list[Level]:
+        """Size, proven bound on the size, and radius of each level in use; empty if there are no levels."""
+        return []
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε.
+
+        Infinite where nothing bounds the number.
+        """
+        check.positive("eps", eps)
+        return math.inf
+
+    def _largest_gap(self) -> float:
+        """No action can be worse than another by more, whatever was seen: 2SL."""
+        return 2.0 * getattr(self, "norm", math.inf) * self.action_norm
+
+    # -- what is known -------------------------------------------------------------------------
 
     @property
     def consistent(self) -> bool:
@@ -144,45 +158,32 @@ class LinearAgent:
         """Rewards received so far, each counted ``times``."""
         return self._rounds
 
+    def _summary(self) -> str:
+        waiting = f", {len(self._pending):,} pending" if self._pending else ""
+        refuted = "" if self._consistent else ", assumptions refuted"
+        return f"{self._rounds:,} rounds{waiting}{refuted}"
+
     @property
     def pending(self) -> Mapping[int, Decision]:
         """The decisions that wait for a reward at this moment, by id, oldest first."""
-        return MappingProxyType(dict(self._pending))
+        with self._lock:
+            return MappingProxyType(dict(self._pending))
 
     def bounds(self, actions: ArrayLike | None = None) -> Bounds:
         """Mean and bounds of every action; of the fixed ones if none are given."""
         X = self._action_set(actions)
-        check_norms("actions", X, self._confidence.action_norm)
-        out = np.empty((3, len(X)))
-        self._bound_all(X, out)
-        return Bounds(*out)
+        check_norms("actions", X, self.action_norm)
+        with self._lock:
+            mean, _, ucb, lcb = self._clipped(X)
+        return Bounds(mean, ucb, lcb)
 
-    def levels(self) -> list[Level]:
-        """Size, proven bound on the size, and radius of each level in use."""
-        levels, c = self._levels, self._confidence
-        S = stack.top(levels)
-        own = levels._replace(beta=np.empty_like(levels.beta))
-        set_radii(own, c._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data
-        return [
-            Level(i + 1, int(levels.size[i]), self._size_bound(i + 1), float(own.beta[i])) for i in range(S)
-        ]
-
-    def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε.
-
-        ``theory.mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
-        """
-        c = self._confidence
-        if c.rule == stack.SINGLE or not c.certified:
-            return math.inf
-        names = ("delta", "noise", "norm", "regularization", "action_norm", "radius")
-        return theory.mistake_bound(
-            eps,
-            self.dim,
-            **{name: self._parameters[name] for name in names},
-            nested=c.rule == stack.NESTED,
-            all_data=c.outer_delta > 0.0,
-        )
+    def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """As ``_bounds``, within the range of the rewards."""
+        mean, width, ucb, lcb = self._bounds(X)
+        if self.reward_range is not None:
+            low, high = self.reward_range
+            ucb, lcb = np.minimum(ucb, high), np.maximum(lcb, low)
+        return mean, width, ucb, lcb
 
     # -- one round at a time -------------------------------------------------------------------
 
@@ -192,48 +193,75 @@ class LinearAgent:
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        chosen, level, mean, width, ucb, lcb, certificate, refuted = self._choose(X, actions is None)
-        if refuted:
-            self._refute()
-        action = X[chosen].copy()
-        action.setflags(write=False)
-        certified = self._confidence.certified and self._consistent
-        id_ = self._next_id
-        fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, self._owner)
-        decision = tuple.__new__(Decision, fields)
-        self._pending[id_] = decision
-        self._next_id = id_ + 1
+        with self._lock:
+            chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, actions is None)
+            if refuted:
+                self._refute()
+            action = X[chosen].copy()
+            action.setflags(write=False)
+            certified = self._consistent and self.certified
+            id_ = self._next_id
+            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified)
+            decision = tuple.__new__(Decision, fields)
+            self._pending[id_] = decision
+            self._next_id = id_ + 1
         return decision
 
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        """The choice among the rows of X, which are the fixed actions if ``fixed``; a Verdict, as a tuple."""
+        if not fixed:
+            check_norms("actions", X, self.action_norm)
+        index, level = self._choose(X)
+        values = self._clipped(X)
+        mean, width, ucb, lcb = (float(column[index]) for column in values)
+        certificate, refuted = math.nan, False
+        if self._consistent and self.certified:
+            certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
+        return Verdict(int(index), int(level), mean, width, ucb, lcb, certificate, refuted)
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        """The certificate of an action with these bounds, and whether they refute the assumptions.
+
+        No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other.
+        """
+        if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
+            return math.nan, True
+        return min(max(best - lcb, 0.0), self._largest_gap()), False
+
     def update(
-        self,
-        decision: Decision | SupportsIndex,
-        reward: SupportsFloat,
-        *,
-        times: SupportsIndex = ONCE,
+        self, decision: Decision | SupportsIndex, reward: SupportsFloat, *, times: SupportsIndex = ONCE
     ) -> None:
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
-        With ``times`` it counts as that many rounds with this action and this reward, in one exact step.
-        For the bounds to stay valid the reward must then be the mean over so many rounds, or free of noise.
+        With ``times`` it counts as that many rounds with this action and this reward, in one exact step, where
+        ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
+        of noise.
         """
-        waiting = self._waiting(decision)
-        value = reward if isinstance(reward, float) else check.real("reward", reward)
+        value = reward if type(reward) is float else check.real("reward", reward)
         if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
             check.real("reward", reward)
             raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
-        count = 1 if times is ONCE else check.count("times", times, most=check.LARGEST_COUNT)
-        self._check_total("times", count)
-        x, y = self._single
-        x[0] = waiting.action
-        y[0] = value
-        self._learn(x, y, count, decision=waiting.id)
-        del self._pending[waiting.id]
-        self._rounds += count
+        count = ONCE
+        if times is not ONCE:
+            count = check.count("times", times, most=check.LARGEST_COUNT)
+            check.require(
+                count == 1 or self.counts_many, "times", f"1 for {type(self).__name__}, which counts one by one", times
+            )
+        with self._lock:
+            waiting = self._waiting(decision)
+            self._check_total("times", count)
+            self._reward(waiting, value, count)
+            del self._pending[waiting.id]
+            self._rounds += count
+
+    def _reward(self, waiting: Decision, value: float, times: int) -> None:
+        """Learn the reward of a decision that waited for it."""
+        self._learn(np.array(waiting.action), value, waiting.level, times)
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""
-        del self._pending[self._waiting(decision).id]
+        with self._lock:
+            del self._pending[self._waiting(decision).id]
 
     def absorb(self, actions: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), and their rewards, (m,).
@@ -241,17 +269,24 @@ class LinearAgent:
         The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward.
         """
+        check.require(self.absorbs, "absorb", f"left alone with {type(self).__name__}, whose proof forbids it", "rounds")
         X = action_array("actions", actions, self.dim, least=0)
-        check_norms("actions", X, self._confidence.action_norm)
+        check_norms("actions", X, self.action_norm)
         y = floats("rewards", rewards)
         if y.shape != (len(X),):
             raise ValueError(
                 f"rewards and actions must be as many, got rewards of shape {y.shape} for {len(X)} actions"
             )
         check_rewards("rewards", y)
-        self._check_total("actions", len(y))
-        self._learn(X, y, 1)
-        self._rounds += len(y)
+        with self._lock:
+            self._check_total("actions", len(y))
+            self._absorb(X, y)
+
+    def _absorb(self, X: Array, y: Array) -> None:
+        """Learn logged rounds from checked arrays, and count them."""
+        for x, value in zip(X, y.tolist(), strict=True):
+            self._learn(x.copy(), value, 0, 1)
+            self._rounds += 1
 
     # -- many rounds at once -------------------------------------------------------------------
 
@@ -265,7 +300,7 @@ class LinearAgent:
         start: SupportsIndex | None = None,
         truth: ArrayLike | None = None,
     ) -> Trace:
-        """Choose and learn for T rounds in compiled code: the same as a loop of choose and update.
+        """Choose and learn for T rounds: the same as a loop of choose and update, compiled where it can be.
 
         Args:
             actions: (T, n, d), or (n, d) if every round offers the same actions; or an instance from
@@ -283,14 +318,11 @@ class LinearAgent:
         if isinstance(actions, BanditInstance):
             if rewards is not None:
                 raise ValueError("rewards must not be given with an instance, which has its own")
-            length, first = self._instance_rounds(actions, rounds, start)
             mu = self._truth(truth)
-            trace = empty_trace(length, gap=True, covered=mu.size > 0)
-            done = 0
-            for count in _blocks(actions, first, length):
-                part = trace.part(done, done + count)
-                self._play_instance(actions, first + done, count, seed, mu, part)
-                done += count
+            with self._lock:
+                length, first = self._instance_rounds(actions, rounds, start)
+                trace = empty_trace(length, gap=True, covered=mu.size > 0)
+                self._play_instance(actions, first, seed, mu, trace)
             return trace
         if rewards is None:
             raise ValueError("rewards must be given with an array of actions, got None")
@@ -298,16 +330,17 @@ class LinearAgent:
             if value is not None:
                 raise ValueError(f"{name} goes with an instance, not with an array of actions")
         X = action_array("actions", actions, self.dim, sequence=True)
-        check_norms("actions", X, self._confidence.action_norm)
+        check_norms("actions", X, self.action_norm)
         y = floats("rewards", rewards)
         if y.ndim != 2 or y.shape[1] != X.shape[-2] or (X.ndim == 3 and len(y) != len(X)):
             shape = f"({'T' if X.ndim == 2 else len(X)}, {X.shape[-2]})"
             raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
         check_rewards("rewards", y)
-        self._check_total("rewards", len(y))
         mu = self._truth(truth)
         trace = empty_trace(len(y), gap=mu.size > 0, covered=mu.size > 0)
-        self._play(X, y, mu, trace)
+        with self._lock:
+            self._check_total("rewards", len(y))
+            self._play(X, y, mu, trace)
         if mu.size > 0:
             write_gaps(trace, X @ mu)
         return trace
@@ -333,85 +366,74 @@ class LinearAgent:
         seed: int | np.random.SeedSequence,
         truth: Array,
     ) -> Iterator[Trace]:
-        for count in _blocks(instance, first, length):
+        end = first + length
+        while first < end:
+            count = min(end, (first // instance.block + 1) * instance.block) - first
             trace = empty_trace(count, gap=True, covered=truth.size > 0)
-            self._play_instance(instance, first, count, seed, truth, trace)
+            with self._lock:
+                self._play_instance(instance, first, seed, truth, trace)
             first += count
             yield trace
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to a file, from which ``unipac.load`` continues bit for bit."""
-        saved.save(self, path)
-
-    # -- what an algorithm may replace ---------------------------------------------------------
-
-    def _choose(self, X: Array, fixed: bool) -> compiled.Verdict:
-        """What is known of the choice among X, the fixed actions or not; a plain tuple will do.
-
-        It refuses actions that are not finite or too long.
-        """
-        choice = compiled.choose(self._state, self._fixed if fixed else None, X)
-        self._evaluated = self._next_id
-        if choice[0] < 0:
-            check_norms("actions", X, self._confidence.action_norm)
-        return cast(compiled.Verdict, choice)
-
-    def _bound_all(self, X: Array, out: Array) -> bool:
-        """Write mean, ucb and lcb of every action; whether the sets have a point in common."""
-        compiled.bound_all(self._state, X, out)
-        self._evaluated = NOTHING
-        return True
-
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
-        """Play rounds on checked arrays."""
-        fixed = X.ndim == 2 and self.fixed_actions is not None and np.array_equal(X, self.fixed_actions)
-        actions = X[None] if X.ndim == 2 else X
-        self._evaluated = NOTHING
-        done = 0
-        while True:
-            rest = trace.part(done, len(y))
-            covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
-            count, refuted = compiled.play(
-                self._state,
-                self._fixed,
-                self._fixed if fixed else None,
-                actions if X.ndim == 2 else actions[done:],
-                y[done:],
-                truth,
-                compiled.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
-            )
-            done += count
-            self._rounds += count
-            if refuted:
+        """Rounds on checked arrays, into a trace; counts them."""
+        for t, rewards in enumerate(y):
+            offered = X if X.ndim == 2 else X[t]
+            if trace.covered is not None:
+                trace.covered[t] = self._covers(truth, offered)
+            verdict = Verdict(*self._decide(offered, False))
+            if verdict.refuted:
                 self._refute()
-            if done == len(y):
-                return
-            self._make_room()
+            k = verdict.chosen
+            self._learn(offered[k].copy(), float(rewards[k]), verdict.level, 1)
+            self._rounds += 1
+            trace.index[t], trace.level[t], trace.certificate[t] = k, verdict.level, verdict.certificate
+            trace.reward[t] = rewards[k]
 
-    def _learn(self, X: Array, y: Array, times: int, decision: int | None = None) -> None:
-        """Learn rounds from checked arrays, each counted ``times``; that of a decision, if there was one."""
-        if times > 1:
-            self._make_room(X[0], times)
-        known = decision == self._evaluated
-        self._evaluated = NOTHING
-        done = compiled.learn_all(self._state, self._fixed, X, y, times, known)
-        while done < len(y):
-            self._make_room()
-            done += compiled.learn_all(self._state, self._fixed, X[done:], y[done:], times, False)
+    def _covers(self, truth: Array, X: Array) -> bool:
+        """Whether the truth is in all confidence sets; here, as far as the offered actions can tell."""
+        _, _, ucb, lcb = self._bounds(X)
+        means = X @ truth
+        return bool(((lcb <= means) & (means <= ucb)).all())
 
-    def _size_bound(self, level: int) -> float:
-        """The proven bound on the size of a level."""
-        c = self._confidence
-        if c.rule == stack.SINGLE:
-            return math.inf
-        return theory.level_size(self.dim, level, regularization=c.regularization, action_norm=c.action_norm)
+    # -- files ---------------------------------------------------------------------------------
 
-    def _random_state(self) -> Any:
-        """The state of the agent's own generator, None if it has none."""
-        return None
+    def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        waiting = list(self._pending.values())
+        values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
+        progress = {
+            "rounds": self._rounds,
+            "consistent": self._consistent,
+            "pending": [[d.id, d.index, d.level, d.certified] for d in waiting],
+        }
+        arrays = {
+            "pending.actions": np.array([d.action for d in waiting]).reshape(-1, self.dim),
+            "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
+        }
+        return progress, arrays
 
-    def _set_random_state(self, state: Any) -> None:
-        pass
+    def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._rounds = check.count("rounds", progress["rounds"], least=0, most=check.LARGEST_COUNT)
+        self._consistent = check.flag("consistent", progress["consistent"])
+        waiting = progress["pending"]
+        X = action_array("pending.actions", arrays["pending.actions"], self.dim, least=0)
+        check_norms("pending.actions", X, self.action_norm)
+        values = floats("pending.values", arrays["pending.values"])
+        check.require(len(X) == len(waiting) == len(values), "pending", "as many actions as decisions", len(X))
+        check.require(values.shape[1:] == (5,), "pending.values", "of shape (n, 5)", values.shape)
+        self._pending = {}
+        for (id_, index, level, certified), x, numbers in zip(waiting, X, values.tolist(), strict=True):
+            number = check.count("id", id_, least=0)
+            check.require(number not in self._pending, "id", "of one decision only", number)
+            self._pending[number] = Decision(
+                number,
+                check.count("index", index, least=0, most=2**62),
+                read_only(x.copy()),
+                check.count("level", level, least=0, most=2**31),
+                *numbers,
+                # What was claimed then must still be so under these parameters.
+                check.flag("certified", certified) and self.certified,
+            )
 
     # -- checks and bookkeeping ----------------------------------------------------------------
 
@@ -433,19 +455,16 @@ class LinearAgent:
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
-        if type(decision) is Decision and self._pending.get(decision.id) is decision:
-            return decision
-        id_ = decision.id if isinstance(decision, Decision) else check.count("decision", decision, least=0)
+        if type(decision) is Decision:
+            id_ = decision.id
+        else:
+            id_ = check.count("decision", decision, least=0)  # type: ignore[arg-type]
         waiting = self._pending.get(id_)
         if waiting is None:
-            if 0 <= id_ < self._next_id:
-                raise ValueError(
-                    f"decision must be waiting for a reward, got {id_}, "
-                    "which was rewarded or forgotten before"
-                )
-            raise ValueError(f"decision must be one of this agent's, got the unknown id {id_}")
-        if isinstance(decision, Decision) and decision.owner != self._owner:
-            raise ValueError(f"decision must be one of this agent's, got decision {id_} of another agent")
+            why = "rewarded or forgotten before" if self._first_id <= id_ < self._next_id else (
+                "not one of this agent's, or no longer: a copy or an older file does not know it"
+            )
+            raise ValueError(f"decision must be waiting for a reward, got {id_}, which was {why}")
         return waiting
 
     def _check_total(self, name: str, count: int) -> None:
@@ -455,26 +474,12 @@ class LinearAgent:
                 f"got {count} after {self._rounds}"
             )
 
-    def _make_room(self, x: Array | None = None, times: int = 1) -> None:
-        """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
-        needed = stack.top(self._levels) + 1
-        if x is not None:
-            c = self._confidence
-            norm2 = max(float(x @ x), (NEGLIGIBLE * c.action_norm) ** 2)
-            # 1/width² is at most this at the end, and a level takes all that is left if 4^l exceeds it.
-            longest = (c.regularization + self._rounds * c.action_norm**2) / norm2 + times
-            needed = max(needed, math.ceil(math.log(longest, 4)) + 2)
-        capacity = len(self._levels.size)
-        if needed > capacity:
-            capacity = max(needed, 2 * capacity)
-            self._set_state(stack.grown(self._levels, capacity))
-
     def _refute(self) -> None:
         if self._consistent:
             self._consistent = False
             warn(
                 f"{type(self).__name__}: a lower bound exceeds an upper bound, so an assumption does not "
-                "hold (noise, norm, linear rewards); certificates are void from here on",
+                "hold (noise, norm, linear rewards); nothing is certified from here on",
                 RuntimeWarning,
             )
 
@@ -488,10 +493,10 @@ class LinearAgent:
         length = check.count("rounds", rounds, least=0, most=LARGEST_TRACE)
         self._check_total("rounds", length)
         first = self._rounds if start is None else check.count("start", start, least=0)
-        assumed = self._confidence
-        if self.certified and (instance.noise > assumed.noise or instance.norm > assumed.norm * (1 + 1e-9)):
+        noise, norm = getattr(self, "noise", math.inf), getattr(self, "norm", math.inf)
+        if self.certified and (instance.noise > noise or instance.norm > norm * (1 + 1e-9)):
             warn(
-                f"{type(self).__name__} assumes noise <= {assumed.noise:g} and norm <= {assumed.norm:g}, "
+                f"{type(self).__name__} assumes noise <= {noise:g} and norm <= {norm:g}, "
                 f"but the instance has {instance.noise:g} and {instance.norm:g}: no certificate is valid",
                 UserWarning,
             )
@@ -501,21 +506,15 @@ class LinearAgent:
         self,
         instance: BanditInstance,
         first: int,
-        count: int,
         seed: int | np.random.SeedSequence,
         truth: Array,
         trace: Trace,
     ) -> None:
-        offered = instance.rounds(first, count, seed)
-        check_norms("actions of the instance", offered.actions, self._confidence.action_norm)
-        self._play(offered.actions, offered.rewards, truth, trace)
-        write_gaps(trace, offered.means)
-
-
-def _blocks(instance: BanditInstance, first: int, length: int) -> Iterator[int]:
-    """Cut rounds where the instance cuts its own blocks."""
-    end = first + length
-    while first < end:
-        count = min(end, (first // instance.block + 1) * instance.block) - first
-        yield count
-        first += count
+        """Play the rounds of an instance from ``first`` on, as many as the trace has."""
+        done = 0
+        for offered in instance.pieces(first, len(trace), seed):
+            check_norms("actions of the instance", offered.actions, self.action_norm)
+            part = trace.part(done, done + len(offered.rewards))
+            self._play(offered.actions, offered.rewards, truth, part)
+            write_gaps(part, offered.means)
+            done += len(part)

@@ -23,6 +23,8 @@ _level_delta = jit(radii._level_delta)
 class Confidence(NamedTuple):
     """The constants of an agent's confidence sets."""
 
+    certified: bool
+    """Whether all sets hold together with probability 1 − δ, as a theorem, and nothing has refuted them."""
     rule: int
     """SINGLE, DISJOINT or NESTED: how rounds are spread over levels."""
     radius: int
@@ -39,56 +41,22 @@ class Confidence(NamedTuple):
     """λ."""
     action_norm: float
     """L, the bound on ‖x‖."""
+    constant: float
+    """The radius, if it is CONSTANT."""
     scale: float
-    """``bonus_scale``, or the α of LinUCB."""
-    certified: bool
-    """Whether all sets hold together with probability 1 − δ, as a theorem."""
+    """Multiplies the radius for the choice; what is reported has the radius itself."""
+    low: float
+    """Expected rewards are from here, perhaps -∞, ..."""
+    high: float
+    """... to here."""
 
 
 @jit
 def unpacked(values: NDArray[np.float64]) -> Confidence:
     """The constants, from an array that Numba receives faster than so many numbers."""
     v = values
-    return Confidence(int(v[0]), int(v[1]), v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] != 0.0)
-
-
-def make_confidence(
-    dim: int,
-    *,
-    rule: int,
-    radius: str,
-    delta: float,
-    all_data: bool,
-    noise: float,
-    norm: float,
-    regularization: float,
-    action_norm: float,
-    bonus_scale: float,
-) -> Confidence:
-    """The constants of an agent with these arguments; decides whether its sets are proven."""
-    share = delta / 2.0 if all_data else delta
-    proven = radius in ("determinant", "mixture") or (
-        radius == "theorem"
-        and radii.theorem_is_proven(
-            dim,
-            share,
-            noise=noise,
-            norm=norm,
-            regularization=regularization,
-            action_norm=action_norm,
-        )
-    )
     return Confidence(
-        rule=rule,
-        radius=RADII[radius],
-        delta=share,
-        outer_delta=share if all_data else 0.0,
-        noise=noise,
-        norm=norm,
-        regularization=regularization,
-        action_norm=action_norm,
-        scale=bonus_scale,
-        certified=proven and bonus_scale == 1.0,
+        v[0] != 0.0, int(v[1]), int(v[2]), v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12]
     )
 
 
@@ -111,11 +79,11 @@ def set_radii(levels: Levels, confidence: Confidence, lowest: int, S: int) -> No
         elif c.radius == MIXTURE:
             beta = _mixture(logdet, delta, c.noise, c.norm, c.regularization)
         else:
-            beta = 1.0
+            beta = c.constant
         if level == S and c.rule == NESTED and c.outer_delta > 0.0:
             if c.radius == MIXTURE:
                 outer = _mixture(logdet, c.outer_delta, c.noise, c.norm, c.regularization)
             else:
                 outer = _determinant(logdet, c.outer_delta, c.noise, c.norm, c.regularization)
             beta = min(beta, outer)
-        levels.beta[level - 1] = c.scale * beta
+        levels.beta[level - 1] = beta

@@ -15,7 +15,7 @@ class Decision(NamedTuple):
     """An action chosen, with what is known of it at that moment."""
 
     id: int
-    """Names the decision when its reward comes."""
+    """Names the decision when its reward comes; no other decision of any agent has it."""
     index: int  # type: ignore[assignment]  # it hides a method of tuples
     """Row of the chosen action."""
     action: Array
@@ -33,22 +33,21 @@ class Decision(NamedTuple):
     certificate: float
     """With probability 1 − δ, for all rounds at once, the best action is better by no more than this.
 
-    NaN where the radius is not proven; 0 where the bounds contradict each other.
+    NaN where nothing is proven, or an assumption was refuted.
     """
     certified: bool
-    """Whether the bounds are proven: an unscaled radius, and no assumption refuted so far."""
-    owner: int
-    """The agent that made it, as a number."""
+    """Whether the bounds are proven under the assumptions given, none of which was refuted so far."""
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
     def __hash__(self) -> int:
-        return hash((self.owner, self.id))
+        return hash(self.id)
 
     def __repr__(self) -> str:
-        shown = zip(self._fields[:-1], self[:-1], strict=True)
-        return f"Decision({', '.join(f'{name}={value!r}' for name, value in shown)})"
+        shown = zip(self._fields, self, strict=True)
+        texts = (f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v!r}" for k, v in shown)
+        return f"Decision({', '.join(texts)})"
 
 
 class Bounds(NamedTuple):

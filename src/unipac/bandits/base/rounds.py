@@ -16,33 +16,16 @@ from numpy.typing import NDArray
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
+from unipac.bandits.base.agent import REFUTED, Verdict
 from unipac.bandits.base.confidence import Confidence, set_radii
 from unipac.bandits.base.confidence import unpacked as confidence_of
-from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.fast.fixed_actions import Table
-from unipac.linalg.levels import SINGLE, Levels
+from unipac.linalg.levels import SINGLE, Levels, add, level_of, top
 
 Array = NDArray[np.float64]
-
-REFUTED = 1e-12
-"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
-
-
-class Verdict(NamedTuple):
-    """What is known of a chosen action."""
-
-    chosen: int
-    level: int
-    mean: float
-    width: float
-    ucb: float
-    lcb: float
-    certificate: float
-    refuted: bool
-
 
 State = Array
 """Confidence, Levels, and the values of one action by level, in one array: Numba is slow to receive each.
@@ -93,12 +76,18 @@ def scratch(state: State, levels: Levels) -> Scratch:
 
 @jit
 def verdict(
-    levels: Levels, S: int, confidence: Confidence, index: int, means: Array, width2: Array
+    levels: Levels, S: int, confidence: Confidence, index: int, best: float, means: Array, width2: Array
 ) -> Verdict:
-    """Bounds, level and certificate of the action chosen, from its values by level."""
+    """Bounds, level and certificate of the action chosen, from its values by level.
+
+    No action has a ucb above ``best``, or above that of the chosen one if ``best`` is NaN.
+    """
     ucb, lcb, attained = bounds(levels, S, means, width2)
-    level = 1 if confidence.rule == SINGLE else stack.level_of(width2, S)
-    certificate, refuted = certify(confidence, ucb, ucb, lcb)
+    if math.isnan(best):
+        best = ucb
+    ucb, lcb, best = min(ucb, confidence.high), max(lcb, confidence.low), min(best, confidence.high)
+    level = 1 if confidence.rule == SINGLE else level_of(width2, S)
+    certificate, refuted = certify(confidence, best, ucb, lcb)
     width = math.sqrt(width2[attained])
     return Verdict(index, level, means[attained], width, ucb, lcb, certificate, refuted)
 
@@ -120,17 +109,37 @@ def bounds(levels: Levels, S: int, means: Array, width2: Array) -> tuple[float, 
 
 @jit
 def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
-    """The certificate of an action with these bounds, and whether they refute the assumptions.
-
-    No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other.
-    """
+    """As ``BanditAgent._certify``, where something is proven."""
     if not confidence.certified:
         return math.nan, False  # bounds that are not proven refute nothing
     if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
-        return 0.0, True
+        return math.nan, True
     # ⟨μ*, x* − x⟩ ≤ ‖μ*‖ (‖x*‖ + ‖x‖) ≤ 2SL, whatever was seen.
     cap = 2.0 * confidence.norm * confidence.action_norm
     return min(max(best - lcb, 0.0), cap), False
+
+
+@jit
+def of_choice(levels: Levels, S: int, confidence: Confidence) -> Levels:
+    """The levels with the radii of the choice, ``scale`` times their own; the rest is shared."""
+    if confidence.scale == 1.0:
+        return levels
+    beta = np.empty(levels.beta.size)
+    for i in range(S):
+        beta[i] = confidence.scale * levels.beta[i]
+    return Levels(levels.rows, levels.logdet, beta, levels.size, levels.rotations)
+
+
+@jit
+def largest_ucb(levels: Levels, S: int, arms: Table | None, X: Array, work: argmax.Workspace) -> float:
+    """Of all rows of X, which are the actions of the table if there is one."""
+    means, width2 = np.empty(S), np.empty(S)
+    if arms is None:
+        argmax.select(levels, S, X, work, means, width2)
+    else:
+        fixed_actions.select_with(arms, levels, S, work, means, width2)
+    ucb, _, _ = bounds(levels, S, means, width2)
+    return ucb
 
 
 @jit
@@ -148,27 +157,35 @@ def choose(
     s = scratch(state, levels)
     n, d = X.shape
     work = argmax.workspace(n, d, levels.size.size)
-    S = stack.top(levels)
+    S = top(levels)
+    by = of_choice(levels, S, confidence)
+    best = math.nan
     if fixed is None:
-        k = argmax.select(levels, S, X, work, s.means, s.width2)
+        k = argmax.select(by, S, X, work, s.means, s.width2)
+        if confidence.scale != 1.0:
+            best = largest_ucb(levels, S, None, X, work)
     else:
-        k = fixed_actions.select(_table_of(fixed), levels, S, work, s.means, s.width2)
-    v = verdict(levels, S, confidence, k, s.means, s.width2)
+        arms = _table_of(fixed)
+        k = fixed_actions.select(arms, by, S, work, s.means, s.width2)
+        if confidence.scale != 1.0:
+            best = largest_ucb(levels, S, arms, X, work)
+    v = verdict(levels, S, confidence, k, best, s.means, s.width2)
     return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
 
 @jit
 def bound_all(state: State, X: Array, out: Array) -> None:
-    """Mean, ucb and lcb of every row of X, as the rows of ``out``."""
+    """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
     levels, _ = _unpack(state)
     s = scratch(state, levels)
-    S = stack.top(levels)
+    S = top(levels)
     for k in range(X.shape[0]):
         evaluate_one(levels, S, X[k], s.means, s.width2)
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         out[0, k] = s.means[attained]
-        out[1, k] = ucb
-        out[2, k] = lcb
+        out[1, k] = math.sqrt(s.width2[attained])
+        out[2, k] = ucb
+        out[3, k] = lcb
 
 
 @inlined
@@ -182,11 +199,10 @@ def learn(
     """
     if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
         return 0, S
-    lowest, top = stack.add(
-        levels, S, confidence.rule, x, y, times, s.width2, confidence.regularization, s.below
-    )
-    set_radii(levels, confidence, min(lowest, S), top)
-    return lowest, top
+    rule, regularization = confidence.rule, confidence.regularization
+    lowest, S_after = add(levels, S, rule, x, y, times, s.width2, regularization, s.below)
+    set_radii(levels, confidence, min(lowest, S), S_after)
+    return lowest, S_after
 
 
 @jit
@@ -203,10 +219,11 @@ def learn_with_table(
     """As ``learn``, and keep the table of the fixed actions up to date."""
     for i in range(S):
         s.before[i] = s.width2[i]
-    lowest, top = learn(levels, S, confidence, x, y, times, s)
+    lowest, S_after = learn(levels, S, confidence, x, y, times, s)
     if lowest > 0:
-        fixed_actions.learn(fixed, levels, confidence.rule, lowest, S, top, times, s.before, s.below)
-    return lowest, top
+        by = of_choice(levels, S_after, confidence)
+        fixed_actions.learn(fixed, by, confidence.rule, lowest, S, S_after, times, s.before, s.below)
+    return lowest, S_after
 
 
 @jit
@@ -220,7 +237,7 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int,
     if fixed is not None:
         arms = _table_of(fixed)
     s = scratch(state, levels)
-    S = stack.top(levels)
+    S = top(levels)
     lowest = int(np.int64(1))
     for t in range(y.size):
         if levels.size.size <= S:
@@ -274,29 +291,34 @@ def play(
     any_refuted = False
     changed = once
     for t in range(T):
-        S = stack.top(levels)
+        S = top(levels)
         if capacity <= S:
             return t, any_refuted
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = _covers(levels, changed, S, truth, inside)
+        by = of_choice(levels, S, confidence)
+        best = math.nan
         if offered is None:
-            k = argmax.select(levels, S, X, work, s.means, s.width2)
+            k = argmax.select(by, S, X, work, s.means, s.width2)
+            if confidence.scale != 1.0:
+                best = largest_ucb(levels, S, None, X, work)
         else:
-            k = fixed_actions.select(arms, levels, S, work, s.means, s.width2)
-        choice = verdict(levels, S, confidence, k, s.means, s.width2)
+            k = fixed_actions.select(arms, by, S, work, s.means, s.width2)
+            if confidence.scale != 1.0:
+                best = largest_ucb(levels, S, arms, X, work)
+        choice = verdict(levels, S, confidence, k, best, s.means, s.width2)
         any_refuted |= choice.refuted
         record.chosen[t] = k
         record.level[t] = choice.level
-        record.certificate[t] = choice.certificate
+        record.certificate[t] = math.nan if any_refuted else choice.certificate
         record.reward[t] = rewards[t, k]
         x, y = X[k], rewards[t, k]
         if fixed is None:
-            lowest, top = learn(levels, S, confidence, x, y, once, s)
+            lowest, _ = learn(levels, S, confidence, x, y, once, s)
         else:
-            lowest, top = learn_with_table(levels, S, arms, confidence, x, y, once, s)
+            lowest, _ = learn_with_table(levels, S, arms, confidence, x, y, once, s)
         changed = min(lowest, S)
-        S = top
     return T, any_refuted
 
 

@@ -152,6 +152,19 @@ def select(
 
 
 @jit
+def select_with(
+    table: Table, levels: Levels, S: int, work: argmax.Workspace, means: Array, width2: Array
+) -> int:
+    """As ``select``, for radii other than those that the bounds of the table were made with."""
+    argmax.reopen(work)
+    slack = _slack(table, levels, S)
+    for k in range(work.bound.size):
+        mean, squared = table.mean[S - 1, k], table.width2[S - 1, k]
+        work.bound[k] = _ucb(mean, squared, levels.beta[S - 1], slack * table.norms[k])
+    return argmax.race(levels, S, table.actions, work, work.bound.size, means, width2)
+
+
+@jit
 def is_unknown(table: Table, level: int) -> bool:
     """Whether the values of a level are not those of its data."""
     return bool(table.level[level - 1, 1] < 0.0)

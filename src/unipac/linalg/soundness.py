@@ -1,0 +1,43 @@
+"""Whether factors that were read from a file can be those of any data.
+
+Rotations keep R, z and M together; a file may hold anything. Σ = RᵀR must exceed λI by what some rounds add, M must
+be R⁻ᵀ up to what rounding may have done, and z must be within reach of rewards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+RESIDUAL = 1e-4
+"""M = (I + E) R⁻ᵀ with ‖E‖ up to here passes for rounding; widths are then right up to this factor."""
+
+
+def check_factors(rows: Array, regularization: float, rounds: float, action_norm: float, reward: float) -> None:
+    """Refuse factors, laid out as in ``ridge``, that ``rounds`` rounds cannot have led to.
+
+    Args:
+        rows: (d, d + 2).
+        regularization: λ.
+        rounds: how many there were.
+        action_norm: L.
+        reward: no reward was larger.
+    """
+    d = len(rows)
+    if not np.isfinite(rows).all():
+        raise ValueError("a regression is not finite")
+    R, M, z = np.triu(rows[:, 1 : d + 1]), np.tril(rows[:, :d]), rows[:, d + 1]
+    if not (R.diagonal() > 0).all():
+        raise ValueError("a regression has no positive factor")
+    lengths = np.linalg.svd(R, compute_uv=False)
+    slack = 1e-13 * d * lengths[0]
+    added = (R * R).sum() - d * regularization
+    most = rounds * action_norm**2 * (1 + 1e-5) + 1e-6 * d * regularization
+    if lengths[-1] < np.sqrt(regularization) * (1 - 1e-6) - slack or added > most * (1 + 1e-6):
+        raise ValueError("a regression is not that of so many rounds")
+    if not np.abs(M @ R.T - np.eye(d)).max() * d <= RESIDUAL * max(1, d / 10):
+        raise ValueError("a regression has factors that contradict each other")
+    if not np.abs(z).max() <= np.sqrt(rounds) * reward * (1 + 1e-6):
+        raise ValueError("a regression has rewards that are too large")
