@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MODULES = {
+    "Guarded": "unipac.bandits.guarded",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
     "OFUL": "unipac.bandits.oful",
