@@ -15,8 +15,14 @@ __version__ = "0.1.0"
 
 _PLACES = {
     "load": "_agents",
-    "Bounds": "bandits", "Decision": "bandits", "Level": "bandits", "Trace": "bandits", "EpisodeTrace": "mdp",
-    "envs": "", "metrics": "", "theory": "",
+    "Bounds": "bandits",
+    "Decision": "bandits",
+    "Level": "bandits",
+    "Trace": "bandits",
+    "EpisodeTrace": "mdp",
+    "envs": "",
+    "metrics": "",
+    "theory": "",
 }
 
 

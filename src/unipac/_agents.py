@@ -11,22 +11,23 @@ An agent is a class whose fields are its parameters::
 
         alpha: float = parameter(1.0, check.nonnegative, "how much to explore")
 
-Parameters are declared, described and checked once, by the class that owns them; derived classes inherit them. They
-are attributes, the repr, the header of a file and the names that a sweep may use.
+Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
+them. They are attributes, the repr, the header of a file and the names that a sweep may use.
 
-``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This module
-writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived from the state
-is left out of files (``_saved``) and derived again (``_restored``).
+``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This
+module writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived
+from the state is left out of files (``_saved``) and derived again (``_restored``).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import textwrap
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,21 +61,40 @@ def parameter(
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))
 def agent(cls: T) -> T:
     """Make a class with parameters an agent: its constructor, and the list of arguments in its docstring."""
-    made = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)  # type: ignore[call-overload]
+    made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
     if made.__doc__ and "{parameters}" in made.__doc__:
         made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
-    return made  # type: ignore[no-any-return]
+    if "aliases" in vars(made):
+        made.__init__ = _with_aliases(made.__init__, made.aliases)
+    return cast(T, made)
+
+
+def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
+    """A constructor that takes some arguments by another name too: one that the attribute cannot have."""
+
+    @functools.wraps(init)
+    def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807
+        init(self, *values, **{aliases.get(name, name): value for name, value in named.items()})
+
+    return __init__
 
 
 def _arguments(cls: type) -> str:
     """The section on the arguments, as it stands in a docstring of this class."""
     lines = ["Args:"]
-    for entry in dataclasses.fields(cls):
+    for entry in _ordered(cls):
         if entry.init and entry.metadata.get("words"):
-            default = "" if entry.default is REQUIRED or entry.default is None else f" Default {entry.default!r}."
+            default = (
+                "" if entry.default is REQUIRED or entry.default is None else f" Default {entry.default!r}."
+            )
             text = f"{entry.name}: {entry.metadata['words']}.{default}"
             lines += textwrap.wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
     return "\n".join(lines)
+
+
+def _ordered(cls: Any) -> list[dataclasses.Field[Any]]:
+    """The fields of a class or an agent, those without a name in front."""
+    return sorted(dataclasses.fields(cls), key=lambda entry: bool(entry.kw_only))
 
 
 class Agent:
@@ -126,6 +146,9 @@ class Agent:
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what ``_progress`` gave; a ``ValueError`` or ``KeyError`` if it cannot be."""
 
+    def _resumed(self) -> None:
+        """A last check, when the state has been restored."""
+
     # -- for users -----------------------------------------------------------------------------
 
     @property
@@ -135,11 +158,13 @@ class Agent:
 
     def __repr__(self) -> str:
         shown = []
-        for entry in dataclasses.fields(self):  # type: ignore[arg-type]
+        for entry in _ordered(self):
             value = getattr(self, entry.name)
             if not entry.init or value is entry.default or _equal(value, entry.default):
                 continue
-            text = f"<{'x'.join(map(str, value.shape))} array>" if isinstance(value, np.ndarray) else repr(value)
+            text = (
+                f"<{'x'.join(map(str, value.shape))} array>" if isinstance(value, np.ndarray) else repr(value)
+            )
             shown.append(f"{entry.name}={text}" if entry.kw_only else text)
         return f"<{type(self).__name__}({', '.join(shown)}): {self._summary()}>"
 
@@ -173,7 +198,11 @@ class Agent:
 
 
 def _equal(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and isinstance(value, (int, float, str, bool, tuple)) and value == default
+    return (
+        type(value) is type(default)
+        and isinstance(value, (int, float, str, bool, tuple))
+        and value == default
+    )
 
 
 def _learned(agent: Agent) -> tuple[dict[str, Any], Arrays]:
@@ -191,6 +220,7 @@ def _made(cls: type[Any], parameters: Mapping[str, Any], header: Mapping[str, An
     made = cls(**parameters)
     made._resume(header["progress"], arrays)
     made.state = made._restored(_unflattened("state", made._saved(), arrays, header["random"]))
+    made._resumed()
     return made
 
 
@@ -303,7 +333,7 @@ def _from_file(
     if cls.__name__ != header["agent"] or cls.kind != header["kind"]:
         raise ValueError(f"it holds a {header['agent']}; give its class as agent=")
     told = header["parameters"]
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for entry in dataclasses.fields(cls):
         if not entry.init:
             continue

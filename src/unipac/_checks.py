@@ -86,9 +86,21 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def at_least_one(name: str, value: SupportsFloat) -> float:
+    """A number from 1 on."""
+    number = real(name, value)
+    require(1.0 <= number <= LARGEST, name, f"from 1 to {LARGEST:g}", value)
+    return number
+
+
 def choice(*allowed: str) -> Callable[[str, str], str]:
     """A check for one of these words."""
     return lambda name, value: one_of(name, value, allowed)
+
+
+def optional_choice(*allowed: str) -> Callable[[str, str | None], str | None]:
+    """A check for one of these words, or None."""
+    return lambda name, value: None if value is None else one_of(name, value, allowed)
 
 
 def optional_range(name: str, value: Sequence[SupportsFloat] | None) -> tuple[float, float] | None:

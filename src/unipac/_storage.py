@@ -63,7 +63,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             f"path must name a file of version {VERSION}, got version {header.get('version')!r} in {shown!r}"
         )
     if header.pop("digest", None) != digest(header, arrays):
-        raise ValueError(f"path must name a file written by save(), got {shown!r}, whose contents were altered")
+        raise ValueError(
+            f"path must name a file written by save(), got {shown!r}, whose contents were altered"
+        )
     return header, arrays
 
 

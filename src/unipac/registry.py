@@ -19,6 +19,7 @@ _MODULES = {
     "NestedFLUTE": "unipac.mdp.linear.nested_flute",
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
+    "LinGapE": "unipac.pac.lingape",
 }
 
 

@@ -1,9 +1,9 @@
 """BallOFUL: the variant of OFUL in Appendix A of He, Zhou and Gu (2021).
 
-    pseudo-code                                                          here
-    Θ = {θ: ‖θ − w‖_Σ ≤ β}, Σ and w from all rounds                      linalg.ridge
-    x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.base.ball
-    β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                            theory.radii.determinant
+pseudo-code                                                          here
+Θ = {θ: ‖θ − w‖_Σ ≤ β}, Σ and w from all rounds                      linalg.ridge
+x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.base.ball
+β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                            theory.radii.determinant
 """
 
 from __future__ import annotations

@@ -1,45 +1,48 @@
-"""Instances which know their optimum: stochastic linear bandits and linear MDPs.
+"""Instances which know their optimum: stochastic linear bandits and finite MDPs, linear or not.
 
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
-factories of `LinearMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``.
+factories of `LinearMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``. Any other MDP
+with finitely many states is a `FiniteMDP`.
+
+Names are imported when they are first used.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from unipac.envs.arms import end_of_optimism, fixed_arms, soare
-from unipac.envs.classification import digits
-from unipac.envs.contexts import filling, sphere
-from unipac.envs.gym import LinearMDPEnv
-from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
-from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
-from unipac.envs.linear_mdp import LinearMDP
-from unipac.envs.mdps import (
-    LSVIKiller,
-    deep_sea,
-    frozen_lake,
-    grid_world,
-    hypercube,
-    lsvi_killer,
-    random_simplex,
-    river_swim,
-)
-from unipac.envs.planning import Optimum, level_policy_value, optimal, policy_value
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-INSTANCES: dict[str, Callable[..., BanditInstance]] = {
-    factory.__name__: factory
-    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
-}
+from unipac.envs.ids import register_in_time
 
-MDPS: dict[str, Callable[..., LinearMDP]] = {
-    factory.__name__: factory
-    for factory in (river_swim, random_simplex, deep_sea, grid_world, frozen_lake, hypercube, lsvi_killer)
-}
+if TYPE_CHECKING:
+    from unipac.envs.arms import end_of_optimism, fixed_arms, soare
+    from unipac.envs.catalogue import INSTANCES, MDPS
+    from unipac.envs.classification import digits
+    from unipac.envs.contexts import filling, sphere
+    from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
+    from unipac.envs.gym import LinearMDPEnv
+    from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
+    from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
+    from unipac.envs.linear_mdp import LinearMDP
+    from unipac.envs.mdps import (
+        LSVIKiller,
+        deep_sea,
+        frozen_lake,
+        grid_world,
+        hypercube,
+        lsvi_killer,
+        random_simplex,
+        river_swim,
+    )
+    from unipac.envs.planning import Optimum, level_policy_value
+    from unipac.envs.published import from_gymnasium
 
 __all__ = [
     "INSTANCES",
     "MDPS",
     "BanditInstance",
+    "FiniteMDP",
     "Killer",
     "LSVIKiller",
     "LinearMDP",
@@ -54,6 +57,7 @@ __all__ = [
     "end_of_optimism",
     "filling",
     "fixed_arms",
+    "from_gymnasium",
     "frozen_lake",
     "grid_world",
     "hypercube",
@@ -68,3 +72,47 @@ __all__ = [
     "soare",
     "sphere",
 ]
+
+_NAMES = {
+    "arms": ("end_of_optimism", "fixed_arms", "soare"),
+    "catalogue": ("INSTANCES", "MDPS"),
+    "classification": ("digits",),
+    "contexts": ("filling", "sphere"),
+    "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
+    "gym": ("LinearMDPEnv",),
+    "instance": ("BanditInstance", "NoiseKind", "Rounds"),
+    "killers": ("Killer", "SwitchingArms", "appendix_a", "killer", "killer_phases"),
+    "linear_mdp": ("LinearMDP",),
+    "mdps": (
+        "LSVIKiller",
+        "deep_sea",
+        "frozen_lake",
+        "grid_world",
+        "hypercube",
+        "lsvi_killer",
+        "random_simplex",
+        "river_swim",
+    ),
+    "planning": ("Optimum", "level_policy_value"),
+    "published": ("from_gymnasium",),
+    "simulation": (),
+    "tables": (),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_NAMES})
+
+
+register_in_time()

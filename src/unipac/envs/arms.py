@@ -15,8 +15,9 @@ class _FixedArms(BanditInstance):
     actions: FloatArray
     theta: FloatArray
 
-    def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        return self.actions, self.actions @ self.theta
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+        actions[:] = self.actions
+        means[:] = self._arm_means()
 
 
 def fixed_arms(

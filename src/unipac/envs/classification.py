@@ -18,13 +18,13 @@ class _Classification(BanditInstance):
         norm = max(1.0, float(np.linalg.norm(best)))
         super().__init__(name, n_actions * width, n_actions, norm=norm, noise=0.5)
 
-    def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         samples = rng.integers(len(self._features), size=self.block)
         n, width = self.n_actions, self._features.shape[1]
-        actions = np.zeros((self.block, n, n, width))
         label = np.arange(n)
-        actions[:, label, label] = self._features[samples, None, :]
-        return actions.reshape(self.block, n, self.dim), self._hits[samples]
+        actions[:] = 0.0
+        actions.reshape(self.block, n, n, width)[:, label, label] = self._features[samples, None, :]
+        means[:] = self._hits[samples]
 
     def _noise(self, rng: np.random.Generator) -> FloatArray:
         return np.zeros(self.block)

@@ -1,6 +1,6 @@
-"""Linear MDPs as Gymnasium environments.
+"""Finite MDPs as Gymnasium environments.
 
-``import unipac`` registers the ids in `IDS`; or Gymnasium imports it itself, if the id says so:
+``import unipac.envs`` registers the ids in `IDS`; or Gymnasium imports it itself, if the id says so:
 ``gymnasium.make("unipac:unipac/RiverSwim-v0")``. (Since version 1.0 Gymnasium looks for no entry points.)
 """
 
@@ -12,23 +12,16 @@ import gymnasium
 import numpy as np
 
 from unipac import _checks as check
+from unipac.envs.catalogue import MDPS
+from unipac.envs.finite_mdp import FiniteMDP
+from unipac.envs.ids import IDS, register
 from unipac.envs.instance import FloatArray
-from unipac.envs.linear_mdp import LinearMDP
 
-IDS = {
-    "unipac/RiverSwim-v0": "river_swim",
-    "unipac/RandomSimplex-v0": "random_simplex",
-    "unipac/DeepSea-v0": "deep_sea",
-    "unipac/GridWorld-v0": "grid_world",
-    "unipac/FrozenLake-v0": "frozen_lake",
-    "unipac/Hypercube-v0": "hypercube",
-    "unipac/LSVIKiller-v0": "lsvi_killer",
-}
-"""Gymnasium's id of each factory in ``unipac.envs.MDPS``."""
+__all__ = ["IDS", "LinearMDPEnv", "register"]
 
 
 class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
-    """A `LinearMDP` played one step at a time.
+    """A `FiniteMDP`, linear or not, played one step at a time.
 
     Observations are states and actions are actions, both ``Discrete``. An episode ends after `horizon`
     steps with ``terminated`` = True, not ``truncated``: the sum of rewards ends there by the definition of
@@ -36,7 +29,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     next action will be taken; it is horizon + 1 at the end.
 
     Args:
-        mdp: the MDP, or its name in ``unipac.envs.MDPS``.
+        mdp: any FiniteMDP, or the name of a linear one in ``unipac.envs.MDPS``.
         render_mode: None; there is nothing to draw.
         arguments: arguments of the factory, if the MDP is given by name.
 
@@ -55,14 +48,12 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's declaration
 
-    def __init__(self, mdp: LinearMDP | str, *, render_mode: str | None = None, **arguments: Any) -> None:
-        from unipac.envs import MDPS
-
+    def __init__(self, mdp: FiniteMDP | str, *, render_mode: str | None = None, **arguments: Any) -> None:
         check.require(render_mode is None, "render_mode", "None", render_mode)
         if isinstance(mdp, str):
             mdp = MDPS[check.one_of("mdp", mdp, tuple(MDPS))](**arguments)
         else:
-            check.require(isinstance(mdp, LinearMDP), "mdp", "a LinearMDP or the name of one", mdp)
+            check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP or the name of a linear one", mdp)
             check.require(not arguments, "arguments", "given with a name only", arguments)
         self.mdp = mdp
         self.render_mode = None
@@ -92,36 +83,16 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
             raise gymnasium.error.ResetNeeded("reset the environment before the first step of an episode")
         chosen = check.count("action", action, least=0, most=self.mdp.n_actions - 1)
         here = (self._stage - 1, self._state, chosen)
-        reward = float(self.mdp.rewards[here])
         self._state = self._draw(self.mdp.transitions[here])
+        reward = float(self.mdp.rewards[here])
+        if self.mdp.arrival_rewards is not None:
+            kept = self.mdp.arrival_rewards
+            reward = float(kept[min(here[0], len(kept) - 1), here[1], chosen, self._state])
         self._stage += 1
         return np.int64(self._state), reward, self._stage > self.mdp.horizon, False, {"stage": self._stage}
 
     def _draw(self, probabilities: FloatArray) -> int:
         return int(self.np_random.choice(len(probabilities), p=probabilities))
-
-
-def register() -> None:
-    """Register all `IDS` with Gymnasium; those that are registered already stay as they are."""
-    for name, factory in IDS.items():
-        if name not in gymnasium.registry:
-            gymnasium.register(name, entry_point=f"{__name__}:LinearMDPEnv", kwargs={"mdp": factory})
-
-
-def frozen_lake_tables(map_name: str, is_slippery: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Transitions (S, A, S), expected rewards (S, A) and first states (S,) of Gymnasium's FrozenLake-v1."""
-    env: Any = gymnasium.make("FrozenLake-v1", map_name=map_name, is_slippery=is_slippery).unwrapped
-    n_states, n_actions = int(env.observation_space.n), int(env.action_space.n)
-    transitions = np.zeros((n_states, n_actions, n_states))
-    rewards = np.zeros((n_states, n_actions))
-    for state in range(n_states):
-        for action in range(n_actions):
-            for chance, following, reward, _ in env.P[state][action]:
-                transitions[state, action, following] += chance
-                rewards[state, action] += chance * reward
-    initial = np.array(env.initial_state_distrib, dtype=np.float64)
-    env.close()
-    return transitions, np.minimum(rewards, 1.0), initial
 
 
 register()

@@ -1,14 +1,19 @@
 """The base class of the instances: rounds which are pure functions of a seed and a number."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._jit import jit
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 NoiseKind = Literal["gaussian", "rademacher"]
 
 ROUNDING = 1e-12
@@ -16,6 +21,12 @@ ROUNDING = 1e-12
 
 _BLOCK_ENTRIES = 2**20
 _BLOCK_ROUNDS = 4096
+_PIECE_ENTRIES = 2**15  # a quarter of a megabyte
+_PIECE_ROUNDS = 256
+
+_BATCHES = 1024  # batches of pulls whose noise is drawn at once
+_EARLY_ARMS = 8  # arms of a batch whose noise comes from there; that of later ones is drawn for the batch
+_PULLS = 0x70756C6C  # tells the streams of pulls from those of rounds
 
 
 class Rounds(NamedTuple):
@@ -46,7 +57,7 @@ class BanditInstance(ABC):
     (seed, k), however the rounds are cut into calls: randomness is drawn in blocks of `block`
     rounds, and the generator of a block is derived from the seed and the number of the block.
 
-    A subclass implements `_contexts`, the action sets of one block.
+    A subclass implements `_contexts`, which writes the action sets of one block.
 
     Attributes:
         name: name of the instance.
@@ -96,6 +107,8 @@ class BanditInstance(ABC):
         self.actions = None if actions is None else read_only(actions)
         self.block = min(max(_BLOCK_ENTRIES // (n_actions * dim), 1), _BLOCK_ROUNDS)
         self._latest: tuple[object, Rounds] | None = None
+        self._normals: tuple[object, FloatArray] | None = None
+        self._means: FloatArray | None = None
 
     def __repr__(self) -> str:
         noise = f"{self.noise_kind} noise {self.noise:g}" if self.noise else "no noise"
@@ -114,40 +127,139 @@ class BanditInstance(ABC):
         """
         start = check.count("start", start, least=0)
         count = check.count("count", count, least=0)
-        entropy, spawn_key = _stream(seed)
-        lead = (count,) if self.actions is None else ()
-        drawn = Rounds(
-            np.empty((*lead, self.n_actions, self.dim)),
-            np.empty((*lead, self.n_actions)),
-            np.empty((count, self.n_actions)),
-        )
-        last = max(start, start + count - 1)
-        for index in range(start // self.block, last // self.block + 1):
-            block = self._block(index, entropy, spawn_key)
-            offset = start - index * self.block
-            source = slice(max(offset, 0), min(offset + count, self.block))
-            target = slice(source.start - offset, source.stop - offset)
-            drawn.rewards[target] = block.rewards[source]
-            if self.actions is None:
-                drawn.actions[target] = block.actions[source]
-                drawn.means[target] = block.means[source]
+        stream = _stream(seed)
+        drawn = self._room(count)
+        if self.actions is not None:
+            self._contexts(0, np.random.default_rng(0), drawn.actions, drawn.means)
+        for index, source, target in self._cuts(start, count):
+            whole = source.stop - source.start == self.block
+            kept = None if whole else self._kept_block(index, stream)
+            room = self._part(drawn, target)
+            if kept is None:
+                self._draw(index, stream, room)
             else:
-                drawn.actions[:] = block.actions
-                drawn.means[:] = block.means
+                part = self._part(kept, source)
+                room.rewards[:] = part.rewards
+                if self.actions is None:
+                    room.actions[:] = part.actions
+                    room.means[:] = part.means
         return drawn
 
-    def pieces(self, start, count, seed):
-        end = start + count
-        while start < end:
-            stop = min(end, (start // self.block + 1) * self.block)
-            yield self.rounds(start, stop - start, seed)
-            start = stop
+    def pieces(self, start: int, count: int, seed: int | np.random.SeedSequence) -> Iterator[Rounds]:
+        """The same rounds as `rounds`, a few hundred at a time: for those who go through them once.
+
+        The arrays of a piece are views of memory that is used again: they hold until the next piece is
+        asked for, and are not to be written to. No piece reaches over the end of a block.
+
+        Args:
+            start: number of the first round; there is no upper limit.
+            count: how many rounds.
+            seed: seed of the contexts and of the noise.
+
+        Returns:
+            Rounds in order, at most 256 at a time. If the set of actions never changes, each piece has it
+            as (n, d).
+
+        Example:
+            >>> from unipac.envs import sphere
+            >>> instance = sphere(dim=2, n_actions=3)
+            >>> [len(piece.rewards) for piece in instance.pieces(4000, 200, seed=0)]
+            [96, 104]
+        """
+        start = check.count("start", start, least=0)
+        count = check.count("count", count, least=0)
+        return self._pieces(start, count, _stream(seed))
+
+    def _pieces(self, start: int, count: int, stream: _Stream) -> Iterator[Rounds]:
+        length = min(max(_PIECE_ENTRIES // (self.n_actions * self.dim), 1), _PIECE_ROUNDS)
+        room: Rounds | None = None
+        for index, source, _ in self._cuts(start, count):
+            if source.stop < self.block:  # the next call may go on here
+                block = self._kept_block(index, stream)
+            elif self._latest is not None and self._latest[0] == (index, stream):
+                block = self._latest[1]
+            else:
+                room = self._room(self.block) if room is None else room
+                self._draw(index, stream, room)
+                block = room
+            for first in range(source.start, source.stop, length):
+                yield self._part(block, slice(first, min(first + length, source.stop)))
+
+    def pulls(
+        self, arms: ArrayLike, counts: ArrayLike, *, batch: int, seed: int | np.random.SeedSequence
+    ) -> FloatArray:
+        """Sums of the rewards of ``counts[i]`` pulls of arm ``arms[i]``, each with its own noise.
+
+        The sums are drawn from their exact distribution, whatever the counts, in one step. They are a
+        function of the seed, the number of the batch, arms and counts: batch 5 can be asked for first, or
+        twice. Gaussian noise costs a few microseconds a batch; Rademacher noise, a binomial number for each
+        arm of the batch, some thirty.
+
+        Args:
+            arms: rows of ``actions``, integers of shape (m,); an arm may come more than once.
+            counts: how many pulls of each, integers from 0 on, (m,).
+            batch: number of the batch, from 0.
+            seed: seed of the noise; the sums have nothing in common with the rewards of ``rounds``.
+
+        Returns:
+            The sums, (m,).
+
+        Raises:
+            ValueError: if the set of actions changes from round to round, or arguments do not fit.
+
+        Example:
+            >>> from unipac.envs import soare
+            >>> soare(dim=2, noise=0.0).pulls([0, 2], [10, 1000], batch=0, seed=1)
+            array([ 10.   , 995.004165])
+        """
+        means = self._arm_means()
+        rows, times = _integers("arms", arms), _integers("counts", counts)
+        fits = rows.ndim == 1 and rows.shape == times.shape
+        check.require(fits, "arms and counts", "two arrays of shape (m,)", (rows.shape, times.shape))
+        batch = check.count("batch", batch, least=0)
+        sums = np.empty(len(rows))
+        noise = self._noise_of_sums(times, batch, _stream(seed))
+        bad = _sums(means, rows, times, noise, self.noise, self.noise_kind == "gaussian", sums)
+        if bad >= 0:
+            check.count(f"arms[{bad}]", int(rows[bad]), least=0, most=self.n_actions - 1)
+            check.count(f"counts[{bad}]", int(times[bad]), least=0, most=check.LARGEST_COUNT)
+        return sums
+
+    def _arm_means(self) -> FloatArray:
+        """Mean rewards of the fixed actions, (n,)."""
+        if self._means is None:
+            if self.actions is None or self.theta is None:
+                what = "changing actions" if self.actions is None else "unknown mean rewards"
+                raise ValueError(
+                    f"pulls must be asked of an instance with fixed arms, got {self!r} with {what}"
+                )
+            self._means = self.actions @ self.theta
+        return self._means
+
+    def _noise_of_sums(self, times: IntArray, batch: int, stream: _Stream) -> FloatArray:
+        """(≥ m,): standard normal numbers, or sums of signs."""
+        m = len(times)
+        if self.noise == 0.0:
+            return np.zeros(m)
+        if self.noise_kind == "rademacher":
+            heads = stream.generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
+            return np.asarray(2 * heads - times, dtype=np.float64)
+        block, row = divmod(batch, _BATCHES)
+        normals = self._normals
+        if normals is None or normals[0] != (block, stream):
+            drawn = stream.generator(block, _PULLS).standard_normal((_BATCHES, _EARLY_ARMS))
+            normals = self._normals = ((block, stream), drawn)
+        early: FloatArray = normals[1][row]
+        if m <= _EARLY_ARMS:
+            return early
+        later = stream.generator(batch, _PULLS, 1).standard_normal(m - _EARLY_ARMS)
+        return np.concatenate([early, later])
 
     @abstractmethod
-    def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Actions (block, n, d) and means (block, n) of block `index`.
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+        """Write actions (block, n, d) and means (block, n) of block `index`.
 
-        A subclass whose action set never changes returns arrays (n, d) and (n,).
+        A subclass whose action set never changes gets arrays (n, d) and (n,) and draws nothing.
         """
 
     def _noise(self, rng: np.random.Generator) -> FloatArray:
@@ -158,30 +270,92 @@ class BanditInstance(ABC):
             return self.noise * rng.standard_normal(self.block)
         return np.where(rng.integers(0, 2, self.block) == 1, self.noise, -self.noise)
 
-    def _block(self, index: int, entropy: tuple[int, ...], spawn_key: tuple[int, ...]) -> Rounds:
-        """Block `index` of a stream; the latest one is kept for the next call."""
-        key = (index, entropy, spawn_key)
+    def _room(self, count: int) -> Rounds:
+        """Arrays for so many rounds."""
+        lead = (count,) if self.actions is None else ()
+        return Rounds(
+            np.empty((*lead, self.n_actions, self.dim)),
+            np.empty((*lead, self.n_actions)),
+            np.empty((count, self.n_actions)),
+        )
+
+    def _part(self, rounds: Rounds, which: slice) -> Rounds:
+        if self.actions is None:
+            return Rounds(rounds.actions[which], rounds.means[which], rounds.rewards[which])
+        return Rounds(rounds.actions, rounds.means, rounds.rewards[which])
+
+    def _cuts(self, start: int, count: int) -> Iterator[tuple[int, slice, slice]]:
+        """Numbers of the blocks that hold these rounds; which rounds of the block, and of those asked for."""
+        last = start + count - 1
+        for index in range(start // self.block, last // self.block + 1 if count else 0):
+            offset = start - index * self.block
+            source = slice(max(offset, 0), min(offset + count, self.block))
+            yield index, source, slice(source.start - offset, source.stop - offset)
+
+    def _draw(self, index: int, stream: _Stream, room: Rounds) -> None:
+        """Write a whole block. The noise comes after all contexts of the block, in the same stream."""
+        rng = stream.generator(index)
+        self._contexts(index, rng, room.actions, room.means)
+        np.add(room.means, self._noise(rng)[:, None], out=room.rewards)
+
+    def _kept_block(self, index: int, stream: _Stream) -> Rounds:
+        """A block of which only a part was asked for; the latest one is kept for the next call."""
         latest = self._latest
-        if latest is not None and latest[0] == key:
-            return latest[1]
-        sequence = np.random.SeedSequence(entropy, spawn_key=(*spawn_key, index))
-        rng = np.random.default_rng(sequence)
-        actions, means = self._contexts(index, rng)
-        block = Rounds(actions, means, means + self._noise(rng)[:, None])
-        self._latest = (key, block)
-        return block
+        if latest is None or latest[0] != (index, stream):
+            room = self._room(self.block)
+            self._draw(index, stream, room)
+            latest = self._latest = ((index, stream), room)
+        return latest[1]
 
 
-def read_only(array: FloatArray) -> FloatArray:
+def read_only(array: NDArray[Any]) -> FloatArray:
     """A C-contiguous copy of `array` that nobody can write to."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)
     return copy
 
 
-def _stream(seed: int | np.random.SeedSequence) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Entropy and spawn key of a seed, in a form that can be compared."""
+class _Stream(NamedTuple):
+    """A seed in a form that can be compared."""
+
+    entropy: tuple[int, ...]
+    spawn_key: tuple[int, ...]
+
+    def generator(self, *number: int) -> np.random.Generator:
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, *number))
+        return np.random.default_rng(sequence)
+
+
+def _stream(seed: int | np.random.SeedSequence) -> _Stream:
     if not isinstance(seed, np.random.SeedSequence):
-        return (check.count("seed", seed, least=0),), ()
+        return _Stream((check.count("seed", seed, least=0),), ())
     entropy = np.asarray(seed.entropy, dtype=np.object_).ravel()
-    return tuple(int(word) for word in entropy), seed.spawn_key
+    return _Stream(tuple(int(word) for word in entropy), seed.spawn_key)
+
+
+def _integers(name: str, values: ArrayLike) -> IntArray:
+    """An int64 array in C order."""
+    if type(values) is np.ndarray and values.dtype == np.int64 and values.flags.carray:
+        return values
+    array = np.asarray(values)
+    check.require(array.dtype.kind in "iu", name, "an array of integers", array.dtype)
+    return np.array(array, dtype=np.int64, order="C")
+
+
+@jit
+def _sums(
+    means: FloatArray,
+    arms: IntArray,
+    counts: IntArray,
+    drawn: FloatArray,
+    noise: float,
+    gaussian: bool,
+    sums: FloatArray,
+) -> int:
+    """Write the sums; returns the first place with a bad arm or count, -1 if there is none."""
+    for i in range(sums.size):
+        if arms[i] < 0 or arms[i] >= means.size or counts[i] < 0 or counts[i] > check.LARGEST_COUNT:
+            return i
+        deviations = np.sqrt(float(counts[i])) if gaussian else 1.0
+        sums[i] = counts[i] * means[arms[i]] + noise * deviations * drawn[i]
+    return -1

@@ -41,15 +41,13 @@ class SwitchingArms(BanditInstance):
         self._forced_means = self._forced_arms @ theta
         self._free_means = self._free_arms @ theta
 
-    def _contexts(self, index: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         first = index * self.block
         forced = np.zeros(self.block, dtype=np.bool_)
         for begin, end in self._runs:
             forced[max(begin - first, 0) : max(end - first, 0)] = True
-        return (
-            np.where(forced[:, None, None], self._forced_arms, self._free_arms),
-            np.where(forced[:, None], self._forced_means, self._free_means),
-        )
+        actions[:], means[:] = self._free_arms, self._free_means
+        actions[forced], means[forced] = self._forced_arms, self._forced_means
 
     def forced_at(self, k: int) -> int:
         """How many forced rounds there are from round `k` on until the next free choice.

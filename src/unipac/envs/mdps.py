@@ -1,4 +1,4 @@
-"""Linear MDPs by name. States and actions are numbered from 0, stages from 1."""
+"""Linear MDPs that are named. States and actions are numbered from 0, stages from 1."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac.envs import tables
 from unipac.envs.instance import FloatArray
 from unipac.envs.linear_mdp import LinearMDP
-
-_MOST_ENTRIES = 2**25
 
 
 def river_swim(n_states: int = 6, horizon: int = 20) -> LinearMDP:
@@ -33,7 +32,7 @@ def river_swim(n_states: int = 6, horizon: int = 20) -> LinearMDP:
     """
     n_states = check.count("n_states", n_states, least=2)
     horizon = check.count("horizon", horizon)
-    _check_size(horizon, n_states, 2, 2 * n_states)
+    _check_size(horizon, n_states, 2, 2 * n_states, tables_kept=1)
     transitions = np.zeros((n_states, 2, n_states))
     last = n_states - 1
     for state in range(n_states):
@@ -158,7 +157,7 @@ def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int 
     check.require(0 <= slip <= 1, "slip", "in [0, 1]", slip)
     horizon = check.count("horizon", horizon)
     n_states = rows * columns
-    _check_size(horizon, n_states, 4, 4 * n_states)
+    _check_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
     steps = ((-1, 0), (0, 1), (1, 0), (0, -1))
     state = np.arange(n_states - 1)
     transitions = np.zeros((n_states, 4, n_states))
@@ -200,8 +199,8 @@ def frozen_lake(map_name: str = "4x4", is_slippery: bool = True, horizon: int = 
     is_slippery = check.flag("is_slippery", is_slippery)
     horizon = check.count("horizon", horizon)
     n_states = 16 if map_name == "4x4" else 64
-    _check_size(horizon, n_states, 4, 4 * n_states)
-    from unipac.envs.gym import frozen_lake_tables  # Gymnasium is needed here only
+    _check_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
+    from unipac.envs.published import frozen_lake_tables  # Gymnasium is needed here only
 
     transitions, rewards, initial = frozen_lake_tables(map_name, is_slippery)
     return _one_hot("frozen_lake", transitions, rewards, initial, horizon)
@@ -341,14 +340,8 @@ def _one_hot(
     name: str, transitions: FloatArray, rewards: FloatArray, initial: FloatArray, horizon: int
 ) -> LinearMDP:
     """An MDP with the same transitions (S, A, S) and rewards (S, A) at all stages."""
-    n_states, n_actions = rewards.shape
-    return LinearMDP(
-        _eye(n_states, n_actions),
-        np.broadcast_to(transitions, (horizon, *transitions.shape)),
-        np.broadcast_to(rewards, (horizon, *rewards.shape)),
-        initial,
-        name=name,
-    )
+    features = _eye(*rewards.shape)
+    return LinearMDP(features, transitions, rewards, initial, name=name, horizon=horizon)
 
 
 def _eye(n_states: int, n_actions: int) -> FloatArray:
@@ -361,11 +354,12 @@ def _start(n_states: int) -> FloatArray:
     return np.eye(1, n_states).ravel()
 
 
-def _check_size(horizon: int, n_states: int, n_actions: int, dim: int) -> None:
-    """Refuse tables that would not fit into memory."""
-    entries = n_states * (horizon * (n_actions * n_states + dim) + n_actions * dim)
-    if entries > _MOST_ENTRIES:
-        raise ValueError(
-            f"horizon = {horizon}, {n_states} states and {n_actions} actions must need at most "
-            f"{_MOST_ENTRIES} table entries, got {entries}"
-        )
+def _check_size(
+    horizon: int, n_states: int, n_actions: int, dim: int, tables_kept: int | None = None
+) -> None:
+    """Refuse what would not fit into memory; ``tables_kept`` is T, H by default."""
+    T = horizon if tables_kept is None else tables_kept
+    transitions_and_measures = T * n_states * (n_actions * n_states + dim)
+    features_and_optimum = n_states * n_actions * (dim + horizon)
+    what = f"horizon = {horizon}, {n_states} states and {n_actions} actions"
+    tables.check_size(transitions_and_measures + features_and_optimum, what)

@@ -1,20 +1,19 @@
-"""Exact values in a finite MDP, by dynamic programming: the optimum and policies that remember a level."""
+"""Exact values in a finite MDP, by dynamic programming: the optimum and policies that remember a level.
+
+Tables are (T, S, A, ...) with T = H, or T = 1 where all stages have the same.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._jit import jit
-
-if TYPE_CHECKING:
-    from unipac.envs.linear_mdp import LinearMDP
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from unipac.envs import tables
+from unipac.envs.instance import FloatArray, IntArray
 
 
 class Optimum(NamedTuple):
@@ -29,47 +28,6 @@ class Optimum(NamedTuple):
     values: FloatArray
     q: FloatArray
     policy: IntArray
-
-
-def optimal(mdp: LinearMDP) -> Optimum:
-    """V*, Q* and an optimal policy of `mdp`.
-
-    Example:
-        >>> from unipac.envs import river_swim
-        >>> optimum = optimal(river_swim(n_states=3, horizon=3))
-        >>> optimum.values[0]
-        array([0.2515, 0.7765, 2.101 ])
-        >>> optimum.policy[0]
-        array([1, 1, 1])
-    """
-    horizon, n_states, n_actions = mdp.rewards.shape
-    optimum = Optimum(
-        np.zeros((horizon + 1, n_states)),
-        np.empty((horizon, n_states, n_actions)),
-        np.empty((horizon, n_states), dtype=np.int64),
-    )
-    optimal_values_into(mdp.transitions.copy(), mdp.rewards.copy(), *optimum)
-    return optimum
-
-
-def policy_value(mdp: LinearMDP, policy: ArrayLike) -> FloatArray:
-    """Value of a policy that depends on the stage and the state.
-
-    Args:
-        mdp: the MDP.
-        policy: the actions, integers of shape (H, S).
-
-    Returns:
-        V^π, (H + 1, S).
-
-    Example:
-        >>> from unipac.envs import river_swim
-        >>> policy_value(river_swim(n_states=3, horizon=3), [[0, 0, 0]] * 3)[0]
-        array([0.15, 0.1 , 0.05])
-    """
-    actions = _integers("policy", policy, mdp.rewards.shape[:2], mdp.n_actions)[:, :, None]
-    no_level = np.zeros(actions.shape, dtype=np.int64)
-    return level_policy_value(mdp.transitions, mdp.rewards, actions, no_level)[:, :, 0]
 
 
 def level_policy_value(
@@ -98,21 +56,25 @@ def level_policy_value(
         array([[1., 0.],
                [1., 1.]])
     """
-    P = np.array(transitions, dtype=np.float64, order="C")
-    r = np.array(rewards, dtype=np.float64, order="C")
-    square = P.ndim == 4 and P.size > 0 and P.shape[1] == P.shape[3]
-    check.require(square, "transitions", "of shape (H, S, A, S), not empty", P.shape)
+    P = tables.array("transitions", transitions, ("H", "S", "A", "S"))
     horizon, n_states, n_actions, _ = P.shape
-    check.require(r.shape == P.shape[:3], "rewards", f"of shape {P.shape[:3]}", r.shape)
+    r = tables.array("rewards", rewards, P.shape[:3])
     shape = np.shape(actions)
     fits = len(shape) == 3 and shape[:2] == (horizon, n_states) and shape[2] > 0
     check.require(fits, "actions", f"of shape ({horizon}, {n_states}, P) with P >= 1", shape)
     n_levels = shape[2]
-    chosen = _integers("actions", actions, shape, n_actions)
-    following = _integers("next_level", next_level, shape, n_levels)
-    values = np.zeros((horizon + 1, n_states, n_levels))
-    level_values_into(P, r, chosen, following, n_levels, values)
-    return values
+    chosen = integers("actions", actions, shape, n_actions)
+    following = integers("next_level", next_level, shape, n_levels)
+    values = np.zeros((horizon + 1, n_levels, n_states))
+    action, level = (np.ascontiguousarray(array.transpose(0, 2, 1)) for array in (chosen, following))
+    level_values_into(P.copy(), r.copy(), action, level, horizon, values)
+    return np.ascontiguousarray(values.transpose(0, 2, 1))
+
+
+@jit
+def stage_entry(length: int, h: int) -> int:
+    """Where stage entry ``h`` is in a table with so many entries: there may be one for all."""
+    return h if length > 1 else 0
 
 
 @jit
@@ -120,16 +82,19 @@ def optimal_values_into(
     transitions: FloatArray, rewards: FloatArray, values: FloatArray, q: FloatArray, policy: IntArray
 ) -> None:
     """Fill V* (H + 1, S), Q* (H, S, A) and the first optimal actions (H, S); V*_{H+1} is set to 0."""
-    horizon, n_states, n_actions = rewards.shape
+    horizon, n_states, n_actions = q.shape
     for s in range(n_states):
         values[horizon, s] = 0.0
     for h in range(horizon - 1, -1, -1):
+        P = transitions[stage_entry(transitions.shape[0], h)]
+        r = rewards[stage_entry(rewards.shape[0], h)]
         for s in range(n_states):
             best = 0
             for a in range(n_actions):
-                total = rewards[h, s, a]
+                total = r[s, a]
                 for t in range(n_states):
-                    total += transitions[h, s, a, t] * values[h + 1, t]
+                    if P[s, a, t] != 0.0:
+                        total += P[s, a, t] * values[h + 1, t]
                 q[h, s, a] = total
                 if total > q[h, s, best]:
                     best = a
@@ -141,43 +106,38 @@ def optimal_values_into(
 def level_values_into(
     transitions: FloatArray,
     rewards: FloatArray,
-    actions: IntArray,
-    next_level: IntArray,
-    n_levels: int,
+    action: IntArray,
+    level: IntArray,
+    last: int,
     values: FloatArray,
 ) -> None:
-    """As `level_policy_value` for the first `n_levels` levels, into ``values``; nothing is checked.
+    """The value of a policy that remembers a level, at stages ``last``, ..., 1; nothing is checked.
 
-    ``actions`` and ``next_level`` are (H, S, ≥ P) and ``values`` is (H + 1, S, ≥ P). The expectation over
-    the next state is taken for all levels at once, so that the inner loop runs along memory, and only for
-    actions that some level takes; impossible next states are skipped.
+        values[h, p, s] = r_h(s, a) + Σ_t P_h(t | s, a) values[h + 1, q, t],   a, q = action, level[h, p, s]
+
+    ``action`` and ``level`` are (H, P, S) by level p of the stage before, an index from 0 on, and ``values``
+    is (H + 1, P, S); an episode begins with p = P - 1. ``values[last]`` must be there; ``values[H]`` is 0.
+    Levels that do the same in a state are worth the same and computed once; impossible next states are
+    skipped.
     """
-    horizon, n_states, n_actions = rewards.shape
-    expected = np.empty(n_levels)
-    for s in range(n_states):
+    n_levels, n_states = action.shape[1], action.shape[2]
+    for h in range(last - 1, -1, -1):
+        P = transitions[stage_entry(transitions.shape[0], h)]
+        r = rewards[stage_entry(rewards.shape[0], h)]
         for p in range(n_levels):
-            values[horizon, s, p] = 0.0
-    for h in range(horizon - 1, -1, -1):
-        for s in range(n_states):
-            for a in range(n_actions):
-                taken = False
-                for p in range(n_levels):
-                    taken = taken or actions[h, s, p] == a
-                if not taken:
+            for s in range(n_states):
+                a, q = action[h, p, s], level[h, p, s]
+                if p > 0 and a == action[h, p - 1, s] and q == level[h, p - 1, s]:
+                    values[h, p, s] = values[h, p - 1, s]
                     continue
-                for p in range(n_levels):
-                    expected[p] = rewards[h, s, a]
+                total = r[s, a]
                 for t in range(n_states):
-                    weight = transitions[h, s, a, t]
-                    if weight != 0.0:
-                        for p in range(n_levels):
-                            expected[p] += weight * values[h + 1, t, p]
-                for p in range(n_levels):
-                    if actions[h, s, p] == a:
-                        values[h, s, p] = expected[next_level[h, s, p]]
+                    if P[s, a, t] != 0.0:
+                        total += P[s, a, t] * values[h + 1, q, t]
+                values[h, p, s] = total
 
 
-def _integers(name: str, value: ArrayLike, shape: tuple[int, ...], limit: int) -> IntArray:
+def integers(name: str, value: ArrayLike, shape: tuple[int, ...], limit: int) -> IntArray:
     """A fresh int64 array of the given shape with entries from 0 to limit - 1."""
     array = np.asarray(value)
     check.require(array.shape == shape, name, f"of shape {shape}", array.shape)

@@ -6,8 +6,12 @@ be R⁻ᵀ up to what rounding may have done, and z must be within reach of rewa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from unipac.linalg.levels import MOST_LEVELS, SINGLE
 
 Array = NDArray[np.float64]
 
@@ -15,7 +19,9 @@ RESIDUAL = 1e-4
 """M = (I + E) R⁻ᵀ with ‖E‖ up to here passes for rounding; widths are then right up to this factor."""
 
 
-def check_factors(rows: Array, regularization: float, rounds: float, action_norm: float, reward: float) -> None:
+def check_factors(
+    rows: Array, regularization: float, rounds: float, action_norm: float, reward: float
+) -> None:
     """Refuse factors, laid out as in ``ridge``, that ``rounds`` rounds cannot have led to.
 
     Args:
@@ -41,3 +47,32 @@ def check_factors(rows: Array, regularization: float, rounds: float, action_norm
         raise ValueError("a regression has factors that contradict each other")
     if not np.abs(z).max() <= np.sqrt(rounds) * reward * (1 + 1e-6):
         raise ValueError("a regression has rewards that are too large")
+
+
+def check_shape(array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape, or with entries that are not finite."""
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"an array has shape {array.shape} in place of {shape}, or is not finite")
+
+
+def check_levels(size: NDArray[np.int64], rule: int) -> None:
+    """Refuse sizes (stages, levels) of levels in use unless the last level of the first stage has members."""
+    S = size.shape[1]
+    if not (
+        1 <= S <= (1 if rule == SINGLE else MOST_LEVELS) and size.min() >= 0 and (S == 1 or size[0, -1] > 0)
+    ):
+        raise ValueError("the levels are not those of any data")
+
+
+def check_sums(rewards: Array, arrivals: Array, count: float, largest: float) -> None:
+    """Refuse Σ φ r and Σ φ 1{s'} that so many transitions with features of norm 1 cannot have.
+
+    Args:
+        rewards: (d,).
+        arrivals: (n_states, d).
+        count: how many transitions.
+        largest: no reward was larger.
+    """
+    most = count * (1 + 1e-5) + 1e-9
+    if np.linalg.norm(rewards) > largest * most or np.linalg.norm(arrivals, axis=1).sum() > most:
+        raise ValueError("sums are not those of so many transitions")

@@ -1,15 +1,18 @@
-"""Agents for linear MDPs, one algorithm per file."""
+"""Agents for MDPs: linear, tabular and mixture ones, one algorithm per file."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.records import EpisodeTrace, StageLevel
-from unipac.mdp.linear.flute import FLUTE
-from unipac.mdp.linear.lsvi_ucb import LSVIUCB
-from unipac.mdp.linear.nested_flute import NestedFLUTE
+from unipac.registry import AGENTS
 
-AGENTS: dict[str, type[EpisodicAgent]] = {
-    "NestedFLUTE": NestedFLUTE,
-    "FLUTE": FLUTE,
-    "LSVIUCB": LSVIUCB,
-}
+__all__ = ["Episode", "EpisodeTrace", "EpisodicAgent", "Plan", "StageLevel"]
 
-__all__ = ["AGENTS", "FLUTE", "LSVIUCB", "EpisodeTrace", "EpisodicAgent", "NestedFLUTE", "StageLevel"]
+
+def __getattr__(name: str) -> Any:
+    if name in AGENTS:
+        return AGENTS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

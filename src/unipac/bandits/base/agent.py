@@ -72,7 +72,9 @@ class BanditAgent(Agent):
     )
     action_norm: float = parameter(1.0, check.positive, "L, a bound on the norm of the actions")
     reward_range: tuple[float, float] | None = parameter(
-        None, check.optional_range, "(low, high) of the expected rewards, if known: reported bounds stay within"
+        None,
+        check.optional_range,
+        "(low, high) of the expected rewards, if known: reported bounds stay within",
     )
     fixed_actions: Any = parameter(None, None, "(n, d); then ``choose()`` needs no argument")
 
@@ -107,7 +109,7 @@ class BanditAgent(Agent):
         told = {"noise": instance.noise, "norm": instance.norm, "seed": seed, "horizon": rounds}
         names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
         known = {name: value for name, value in told.items() if name in names and value is not None}
-        return cls(instance.dim, **{**known, **parameters})
+        return cls(**{"dim": instance.dim, **known, **parameters})
 
     # -- what an algorithm writes --------------------------------------------------------------
 
@@ -245,7 +247,10 @@ class BanditAgent(Agent):
         if times is not ONCE:
             count = check.count("times", times, most=check.LARGEST_COUNT)
             check.require(
-                count == 1 or self.counts_many, "times", f"1 for {type(self).__name__}, which counts one by one", times
+                count == 1 or self.counts_many,
+                "times",
+                f"1 for {type(self).__name__}, which counts one by one",
+                times,
             )
         with self._lock:
             waiting = self._waiting(decision)
@@ -269,7 +274,9 @@ class BanditAgent(Agent):
         The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward.
         """
-        check.require(self.absorbs, "absorb", f"left alone with {type(self).__name__}, whose proof forbids it", "rounds")
+        check.require(
+            self.absorbs, "absorb", f"left alone with {type(self).__name__}, whose proof forbids it", "rounds"
+        )
         X = action_array("actions", actions, self.dim, least=0)
         check_norms("actions", X, self.action_norm)
         y = floats("rewards", rewards)
@@ -419,10 +426,13 @@ class BanditAgent(Agent):
         X = action_array("pending.actions", arrays["pending.actions"], self.dim, least=0)
         check_norms("pending.actions", X, self.action_norm)
         values = floats("pending.values", arrays["pending.values"])
-        check.require(len(X) == len(waiting) == len(values), "pending", "as many actions as decisions", len(X))
+        check.require(
+            len(X) == len(waiting) == len(values), "pending", "as many actions as decisions", len(X)
+        )
         check.require(values.shape[1:] == (5,), "pending.values", "of shape (n, 5)", values.shape)
         self._pending = {}
-        for (id_, index, level, certified), x, numbers in zip(waiting, X, values.tolist(), strict=True):
+        for (id_, index, level, certified), x, row in zip(waiting, X, values.tolist(), strict=True):
+            mean, width, ucb, lcb, certificate = row
             number = check.count("id", id_, least=0)
             check.require(number not in self._pending, "id", "of one decision only", number)
             self._pending[number] = Decision(
@@ -430,7 +440,11 @@ class BanditAgent(Agent):
                 check.count("index", index, least=0, most=2**62),
                 read_only(x.copy()),
                 check.count("level", level, least=0, most=2**31),
-                *numbers,
+                mean,
+                width,
+                ucb,
+                lcb,
+                certificate,
                 # What was claimed then must still be so under these parameters.
                 check.flag("certified", certified) and self.certified,
             )
@@ -455,14 +469,13 @@ class BanditAgent(Agent):
         return mu
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
-        if type(decision) is Decision:
-            id_ = decision.id
-        else:
-            id_ = check.count("decision", decision, least=0)  # type: ignore[arg-type]
+        id_ = decision.id if type(decision) is Decision else check.count("decision", decision, least=0)  # type: ignore[arg-type]
         waiting = self._pending.get(id_)
         if waiting is None:
-            why = "rewarded or forgotten before" if self._first_id <= id_ < self._next_id else (
-                "not one of this agent's, or no longer: a copy or an older file does not know it"
+            why = (
+                "rewarded or forgotten before"
+                if self._first_id <= id_ < self._next_id
+                else ("not one of this agent's, or no longer: a copy or an older file does not know it")
             )
             raise ValueError(f"decision must be waiting for a reward, got {id_}, which was {why}")
         return waiting

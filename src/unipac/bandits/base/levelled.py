@@ -85,7 +85,9 @@ class LevelledAgent(BanditAgent):
         """These levels, in the memory that the kernels write into."""
         self._memory, held = kernels.pack(levels, self._confidence)
         self._memory[0] = float(self._certified and self._consistent)
-        self._evaluated = NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
+        self._evaluated = (
+            NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
+        )
         self._single = np.empty((1, self.dim)), np.empty(1)  # where an update puts its round for the kernel
         self._fixed: Array | None = None
         if self.fixed_actions is not None:
@@ -112,9 +114,13 @@ class LevelledAgent(BanditAgent):
         if not sound:
             raise ValueError("the levels are not those of any data")
         sizes = np.cumsum(saved.size) if self.rule == NESTED else saved.size
-        levels = grown(Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations), max(8, S + 1))
+        levels = grown(
+            Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations), max(8, S + 1)
+        )
         for i in range(S):
-            check_factors(levels.rows[i], self.regularization, float(sizes[i]), self.action_norm, LARGEST_REWARD)
+            check_factors(
+                levels.rows[i], self.regularization, float(sizes[i]), self.action_norm, LARGEST_REWARD
+            )
             levels.logdet[i] = ridge.log_determinant(levels.rows[i], self.regularization)
         set_radii(levels, self._confidence, 1, S)
         return self._held(levels)

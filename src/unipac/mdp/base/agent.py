@@ -1,286 +1,203 @@
-"""What the agents for finite linear MDPs share: the episode protocol, compiled play, state on disk."""
+"""The protocol of agents for MDPs: act and observe, learn, play.
+
+Before an episode every algorithm fixes a table, the action for each stage and state. So with finitely many states an
+algorithm writes three methods; nothing here knows of regressions or radii:
+
+    _empty()           the state before the first episode, a named tuple of arrays
+    _plan()            the Plan of the next episode; asked twice without learning in between, the same one
+    _learn(episode)    learn from a finished episode
+
+Agents with other observations than numbers of states replace ``_seen``, ``_action`` and ``_finish``; those that must be
+faster replace ``_play``.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, SupportsFloat, SupportsIndex
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self, SupportsFloat, SupportsIndex
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._constants import NEGLIGIBLE
-from unipac._inputs import check_norms, floats, read_only
+from unipac._agents import Agent, agent, parameter
 from unipac._progress import shown
-from unipac.envs import LinearMDP
-from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp.base import saved
-from unipac.mdp.base.policy import FeaturePolicy, Policy, TablePolicy
+from unipac.envs import FiniteMDP
+from unipac.envs.planning import level_values_into
+from unipac.envs.simulation import EPISODE_BLOCK, World, episode_uniforms, first_states, simulate, world_of
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.policy import Policy, TablePolicy
 from unipac.mdp.base.records import EpisodeTrace, StageLevel, empty_trace
-from unipac.mdp.linear.base import backward, counted, pessimism
-from unipac.mdp.linear.base import episodes as compiled
-from unipac.mdp.linear.base.radius import certified_radius, radius_rules
-from unipac.mdp.linear.base.stored import Stored
-from unipac.theory import mdp_bounds, mdp_radii
 
 Array = NDArray[np.float64]
-
-FeatureFunction = Callable[[Any], ArrayLike]
-"""From an observation to features (n_actions, dim) of norm at most 1."""
-
-INITIAL_LEVELS = 8
-
-BLOCK = 1024
-"""Episodes whose random numbers are drawn at once."""
+Integers = NDArray[np.int64]
 
 LARGEST_TRACE = 2**36
+TERMINAL = -1
 
 
-class EpisodicAgent:
-    """An agent for linear MDPs; the algorithms derive from it.
+class Step(NamedTuple):
+    """One stage of an episode under way."""
 
-    With finitely many states, given by their ``features``, transitions are counted; with a ``feature_map``
-    they are stored.
+    seen: Any
+    """The observation as the agent keeps it: the number of a state."""
+    action: int
+    level: int
+    reward: float = math.nan
+    following: Any = None
+
+
+class _Sized(Agent):
+    """What is known of every agent for MDPs; parameters of some, derived by others."""
+
+    n_states: int
+    """0 where observations are no numbers of states."""
+    n_actions: int
+
+
+@agent
+class EpisodicAgent(_Sized):
+    """An agent for episodes of H stages; the algorithms derive from it.
+
+    {parameters}
     """
 
-    features: Array | None
-    """(states, actions, d), read-only; None with a feature map."""
+    kind: ClassVar[str] = "mdp"
 
-    def __init__(
-        self,
-        features: ArrayLike | None,
-        *,
-        feature_map: FeatureFunction | None,
-        n_actions: int | None,
-        dim: int | None,
-        horizon: int,
-        rule: int,
-        radius: str,
-        delta: float,
-        regularization: float,
-        constant: float,
-        bonus_scale: float,
-        replan: str,
-        replan_factor: float,
-        reward_range: tuple[float, float],
-        episodes: int | None = None,
-    ) -> None:
-        if (features is None) == (feature_map is None):
-            raise ValueError("features must be given, or else a feature_map, got both or none")
-        if features is not None:
-            phi = floats("features", features).copy()
-            if phi.ndim != 3 or 0 in phi.shape:
-                raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
-            check_norms("features", phi, 1.0)
-            _refuse_negligible("features", phi)
-            self.features = read_only(phi)
-            self.n_states, self.n_actions, self.dim = phi.shape
-        else:
-            check.require(callable(feature_map), "feature_map", "a function of observations", feature_map)
-            check.require(radius != "finite", "radius", "other than 'finite' with a feature_map", radius)
-            self.features = None
-            self.n_states = 0
-            told: Any = (getattr(feature_map, "n_actions", n_actions), getattr(feature_map, "dim", dim))
-            self.n_actions = check.count("n_actions", told[0])
-            self.dim = check.count("dim", told[1])
-        self._feature_map = feature_map
-        self.horizon = check.count("horizon", horizon, most=10_000)
-        low, high = (check.real("reward_range", value) for value in reward_range)
-        check.require(low < high, "reward_range", "(low, high) with low < high", reward_range)
-        factor = check.real("replan_factor", replan_factor)
-        check.require(factor >= 1.0, "replan_factor", ">= 1", replan_factor)
-        self._parameters: dict[str, Any] = {
-            "horizon": self.horizon,
-            "delta": check.probability("delta", delta),
-            "regularization": check.positive("regularization", regularization),
-            "radius": radius,
-            "constant": check.positive("constant", constant),
-            "bonus_scale": check.nonnegative("bonus_scale", bonus_scale),
-            "replan": check.one_of("replan", replan, ("lazy", "always")),
-            "replan_factor": factor,
-            "reward_range": [low, high],
-        }
-        self._rule = rule
-        self._length = None if episodes is None else check.count("episodes", episodes)
-        stages = range(self.horizon)
-        cap = np.array([self.horizon - h if rule == NESTED else self.horizon for h in stages], dtype=float)
-        self._stored: Stored | None = None
-        if features is None:
-            self._stored = Stored(self.n_actions, self.dim, self._make_rules(INITIAL_LEVELS), cap)
-        else:
-            data = counted.empty(phi, self.horizon, INITIAL_LEVELS, regularization)
-            self._set_state(data, backward.empty(cap, INITIAL_LEVELS, self.n_states, self.n_actions))
-            for h in stages:
-                compiled.set_radii(data, self._rules, h, 1, 1)
-        self._dirty = np.ones(self.horizon, dtype=np.int64)
-        self._below = np.empty(self.dim + 2)
+    horizon: int = parameter(
+        check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
+    )
+    reward_range: tuple[float, float] = parameter(
+        (0.0, 1.0), check.value_range, "(low, high) of the rewards to observe"
+    )
+
+    def _begin(self) -> None:
         self._episodes = 0
-        self._stage = 0
-        self._previous = 0
-        self._opened = False
-        self._waiting: tuple[Any, int, int] | None = None
+        self._steps: list[Step] = []
+        self._waiting: Step | None = None
+        self._current: Plan | None = None  # of the episode under way
 
-    def _set_state(self, data: counted.Counted, plan: backward.Plan) -> None:
-        """Take over these arrays, into which the kernels write."""
-        self._data, self._plan = data, plan
-        self._rules = self._make_rules(data.size.shape[1])
+    # -- what an algorithm writes --------------------------------------------------------------
 
-    def _make_rules(self, levels: int) -> compiled.Rules:
-        p = self._parameters
-        kind, constants = radius_rules(
-            p["radius"],
-            levels,
-            dim=self.dim,
-            horizon=self.horizon,
-            delta=p["delta"],
-            regularization=p["regularization"],
-            n_states=self.n_states,
-            constant=p["constant"],
-            rule=self._rule,
-            episodes=self._length,
-        )
-        return compiled.Rules(
-            rule=self._rule,
-            kind=kind,
-            horizon=self.horizon,
-            regularization=p["regularization"],
-            scale=p["bonus_scale"],
-            rise=-1.0 if p["replan"] == "always" else math.log(p["replan_factor"]) + 1e-9,
-            constants=constants,
+    def _plan(self) -> Plan:
+        raise NotImplementedError
+
+    def _learn(self, episode: Episode) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def made_for(cls, mdp: FiniteMDP, *, rounds: int | None = None, seed: int = 0, **parameters: Any) -> Self:
+        """An agent that fits an MDP.
+
+        Args:
+            mdp: from ``unipac.envs``.
+            rounds: how many episodes will be played, for algorithms that must know it (their ``total_episodes``).
+            seed: for algorithms that draw random numbers.
+            parameters: further arguments of the agent.
+        """
+        check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
+        return cls(
+            **{**cls._told(mdp), **_accepted(cls, {"total_episodes": rounds, "seed": seed}), **parameters}
         )
 
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
-        if self.features is None:
-            return f"{type(self).__name__}(feature_map={self._feature_map!r}, {arguments})"
-        shape = "x".join(map(str, self.features.shape))
-        return f"{type(self).__name__}(<{shape} features>, {arguments})"
-
-    # -- what is known -------------------------------------------------------------------------
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        """The arguments that an MDP tells."""
+        return {"horizon": mdp.horizon}
 
     @property
     def certified(self) -> bool:
-        """Whether every Q of a plan is proven to stay above Q*, with probability 1 − δ for all episodes."""
-        p = self._parameters
-        if p["bonus_scale"] != 1.0 or p["reward_range"] != [0.0, 1.0]:
-            return False
-        if self._length is not None and self._episodes > self._length:
-            return False
-        return certified_radius(
-            p["radius"],
-            dim=self.dim,
-            horizon=self.horizon,
-            delta=p["delta"],
-            regularization=p["regularization"],
-            constant=p["constant"],
-            rule=self._rule,
-        )
+        """Whether the bounds are proven: with probability 1 − δ they hold for all episodes at once."""
+        return False
+
+    @property
+    def guarantee(self) -> str:
+        """What is proven of the number of mistakes: "uniform-PAC", "regret", "PAC" or "none"."""
+        return self.theorem if self.certified else "none"
+
+    def mistake_bound(self, eps: float) -> float:
+        """With high probability, for all ε at once, no more episodes than this have a gap above ε.
+
+        Infinite where nothing bounds the number.
+        """
+        check.positive("eps", eps)
+        return math.inf
+
+    def levels(self) -> list[StageLevel]:
+        """Size, proven bound on the size, and radius of each level of each stage; empty if there are none."""
+        return []
+
+    # -- what is known -------------------------------------------------------------------------
 
     @property
     def episodes(self) -> int:
         """Episodes finished so far."""
         return self._episodes
 
-    def levels(self) -> list[StageLevel]:
-        """Size, proven bound on the size, and radius of each level of each stage."""
-        data = self._data if self._stored is None else self._stored.data
-        S = counted.top(data) if self._stored is None else self._stored.S
-        return [
-            StageLevel(h + 1, i + 1, int(data.size[h, i]), self._size_bound(i + 1), float(data.beta[h, i]))
-            for h in range(self.horizon)
-            for i in range(S)
-        ]
-
-    def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more episodes than this have a gap above ε.
-
-        ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing is proven.
-        """
-        p = self._parameters
-        if self._rule == SINGLE or not self.certified or p["radius"] not in ("finite", "explicit"):
-            return math.inf
-        return mdp_bounds.flute_mistake_bound(
-            eps,
-            self.dim,
-            self.horizon,
-            p["delta"],
-            radius=p["radius"],
-            n_states=self.n_states or None,
-            nested=self._rule == NESTED,
-            regularization=p["regularization"],
-            replan_factor=p["replan_factor"] if p["replan"] == "lazy" else 1.0,
-        )
+    def _summary(self) -> str:
+        under_way = f", stage {len(self._steps) + 1} of another" if self._steps or self._waiting else ""
+        return f"{self._episodes:,} episodes{under_way}"
 
     def policy(self) -> Policy:
-        """The greedy policy of the tightest estimate, for use after learning: (observation, stage) to action.
+        """The policy to use after learning: (observation, stage) to action.
 
         With finitely many states ``np.asarray(policy)`` is its table (H, S).
         """
-        if self._stored is None:
-            S = counted.top(self._data)
-            plan = backward.grown(self._plan, self._plan.Q.shape[1])
-            backward.backward(self._data, plan, S, np.ones_like(self._dirty))
-            return TablePolicy(plan.action[:, S - 1].copy())
-        frozen = Stored(self.n_actions, self.dim, self._stored.rules, self._stored.cap)
-        frozen.restore({name: array.copy() for name, array in self._stored.arrays().items()})
-        frozen.plan()
-        return FeaturePolicy(frozen, self._features_of)
+        with self._lock:
+            return TablePolicy(self._plan().action[:, -1].copy())
 
     def certificate(self, observation: SupportsIndex) -> float:
         """How much the policy of the next episode can be worse than the best, if it starts in this state.
 
-        It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with
-        radius "finite": nothing else is proven. To be asked between episodes; it changes no choice.
+        It holds with probability 1 − δ for all episodes at once; NaN where nothing is proven. To be asked between
+        episodes; it changes no choice.
         """
-        if self._waiting is not None or self._stage != 0:
-            raise ValueError("certificate must be asked between episodes")
-        if self._stored is not None or not self.certified or self._parameters["radius"] != "finite":
-            return math.nan
-        s = check.count("observation", observation, least=0, most=self.n_states - 1)
-        self._make_room()
-        S = counted.top(self._data)
-        compiled.prepare(self._data, self._plan, self._rules, S, self._dirty)
-        levels = 1 if self._rule == SINGLE else S + 1
-        low = pessimism.lower_values(self._data, self._plan, S, levels)
-        return float(self._plan.V[0, S - 1, s] - low[0, levels - 1, s])
+        with self._lock:
+            self._between_episodes("certificate")
+            s = self._seen("observation", observation)
+            if not self.certified:
+                return math.nan
+            return self._certificate(s)
 
-    def _size_bound(self, level: int) -> float:
-        if self._rule == SINGLE:
-            return math.inf
-        return mdp_radii.members_bound(
-            self.dim, self.horizon, level, regularization=self._parameters["regularization"]
-        )
+    def _certificate(self, s: Any) -> float:
+        plan = self._plan()
+        return math.nan if plan.lower is None else float(plan.bound[s] - plan.lower[s])
 
     # -- one stage at a time -------------------------------------------------------------------
 
     def act(self, observation: Any) -> int:
-        """The action for a state; the first one after the end of an episode begins the next."""
-        if self._waiting is not None:
-            raise ValueError("act must be followed by observe, got a second act")
-        if self._stored is not None:
-            return self._act_stored(self._stored, self._features_of("observation", observation))
-        s = check.count("observation", observation, least=0, most=self.n_states - 1)
-        if self._stage == 0:
-            self._make_room()
-            S = counted.top(self._data)
-            compiled.prepare(self._data, self._plan, self._rules, S, self._dirty)
-            self._previous = S + 1
-        a, level = compiled.choose(self._data, self._plan, self._rules, self._stage, s, self._previous)
-        self._waiting = (s, a, level)
-        return a
+        """The action for an observation; the first one after the end of an episode begins the next."""
+        with self._lock:
+            if self._waiting is not None:
+                raise ValueError("act must be followed by observe, got a second act")
+            seen = self._seen("observation", observation)
+            if not self._steps:
+                self._prepare()
+            action, level = self._action(
+                len(self._steps), self._steps[-1].level if self._steps else None, seen
+            )
+            self._waiting = Step(seen, action, level)
+            return action
 
-    def _act_stored(self, stored: Stored, phi: Array) -> int:
-        if self._stage == 0:
-            if stored.is_full and self._rule != SINGLE:
-                stored.grow(self._make_rules(2 * stored.data.size.shape[1]))
-            stored.prepare()
-            self._previous = stored.S + 1
-        a, level = stored.choose(self._stage, phi, self._previous)
-        self._waiting = (phi[a].copy(), a, level)
-        return a
+    def _seen(self, name: str, observation: Any) -> Any:
+        """An observation as the agent keeps it, checked."""
+        return check.count(name, observation, least=0, most=self.n_states - 1)
+
+    def _prepare(self) -> None:
+        """Before the first action of an episode."""
+        self._current = self._plan()
+
+    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
+        """The action at entry h and the level to remember, given that of the stage before."""
+        if self._current is None:  # after loading in the middle of an episode
+            self._prepare()
+        assert self._current is not None
+        plan = self._current
+        p = plan.action.shape[1] - 1 if level is None else level
+        return int(plan.action[h, p, seen]), int(plan.level[h, p, seen])
 
     def observe(
         self,
@@ -289,63 +206,39 @@ class EpisodicAgent:
         terminated: bool = False,
         truncated: bool = False,
     ) -> None:
-        """Learn what followed the last action.
+        """Take note of what followed the last action; at the end of an episode, learn from it.
 
         After ``terminated`` all later values are 0; an episode ``truncated`` before H keeps the value of
         the next state.
         """
-        if self._waiting is None:
-            raise ValueError("observe must follow act, got no action to observe")
-        low, high = self._parameters["reward_range"]
+        low, high = self.reward_range
         value = check.real("reward", reward)
         check.require(low <= value <= high, "reward", f"in [{low:g}, {high:g}] (reward_range)", reward)
-        value = (value - low) / (high - low)
         terminated = check.flag("terminated", terminated)
         truncated = check.flag("truncated", truncated)
-        if terminated and self._stage < self.horizon - 1:
-            # The stages left are worth 0, which is −low/(high − low) each on the scale of the agent.
-            check.require(
-                low <= 0.0, "reward_range", "(low, high) with low <= 0 if episodes terminate", (low, high)
-            )
-            value -= (self.horizon - 1 - self._stage) * low / (high - low)
-        s, a, level = self._waiting
-        if self._stored is not None:
-            last = terminated or self._stage == self.horizon - 1
-            phi = None if last else self._features_of("next_observation", next_observation)
-            self._stored.learn(self._stage, level, s, value, phi, terminated)
-            self._end_stage(level, terminated or truncated)
-            return
-        following = check.count("next_observation", next_observation, least=0, most=self.n_states - 1)
-        S = counted.top(self._data)
-        compiled.learn(
-            self._data,
-            self._rules,
-            S,
-            self._dirty,
-            self._stage,
-            level,
-            s,
-            a,
-            value,
-            -1 if terminated else following,
-            self._below,
-        )
-        if self._stage == 0:
-            self._opened = self._rule != SINGLE and level > S
-        self._end_stage(level, terminated or truncated)
+        with self._lock:
+            if self._waiting is None:
+                raise ValueError("observe must follow act, got no action to observe")
+            h = len(self._steps)
+            self._check_end(h, terminated)
+            following = TERMINAL if terminated else self._seen("next_observation", next_observation)
+            step = self._waiting._replace(reward=value, following=following)
+            over = terminated or truncated or h == self.horizon - 1
+            if over:
+                self._finish([*self._steps, step])
+                self._episodes += 1
+                self._current = None
+            self._steps = [] if over else [*self._steps, step]
+            self._waiting = None
 
-    def _end_stage(self, level: int, over: bool) -> None:
-        self._waiting = None
-        self._previous = level
-        self._stage += 1
-        if not over and self._stage < self.horizon:
-            return
-        if self._stored is not None:
-            self._stored.end_episode()
-        elif self._opened:
-            compiled.end_with_new_level(self._data, self._plan, counted.top(self._data))
-        self._stage = 0
-        self._episodes += 1
+    def _check_end(self, h: int, terminated: bool) -> None:
+        """Refuse an end of the episode with which the agent cannot deal."""
+
+    def _finish(self, steps: list[Step]) -> None:
+        """Learn from a finished episode."""
+        columns = [np.array([step[i] for step in steps]) for i in (0, 1, 2, 4)]
+        state, action, level, following = (column.astype(np.int64) for column in columns)
+        self._learn(Episode(state, action, level, np.array([step.reward for step in steps]), following))
 
     def learn(
         self,
@@ -358,7 +251,7 @@ class EpisodicAgent:
         """Play episodes of a Gymnasium environment, of at most H steps each.
 
         Args:
-            env: with the states of this agent as observations, and its actions.
+            env: with the observations and the actions of this agent.
             episodes: how many.
             seed: of the environment's first reset.
             progress: show a bar with episodes/s and the time left.
@@ -366,36 +259,37 @@ class EpisodicAgent:
         Returns:
             The sum of rewards of each episode.
         """
-        if self._waiting is not None or self._stage != 0:
-            raise ValueError("learn must not begin in the middle of an episode")
+        usable = callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))
+        check.require(usable, "env", "a Gymnasium environment", env)
         count = check.count("episodes", episodes, least=0)
         returns = np.zeros(count)
-        for k in shown(range(count), "learning", check.flag("progress", progress)):
-            observation, _ = env.reset(seed=seed if k == 0 else None)
-            done = False
-            while not done:
-                action = self.act(observation)
-                observation, reward, terminated, truncated, _ = env.step(action)
-                self.observe(reward, observation, bool(terminated), bool(truncated))
-                returns[k] += float(reward)
-                done = self._stage == 0
+        with self._lock:
+            self._between_episodes("learn")
+            for k in shown(range(count), "learning", check.flag("progress", progress)):
+                observation, _ = env.reset(seed=seed if k == 0 else None)
+                before = self._episodes
+                while self._episodes == before:
+                    action = self.act(observation)
+                    observation, reward, terminated, truncated, _ = env.step(action)
+                    self.observe(float(reward), observation, bool(terminated), bool(truncated))
+                    returns[k] += float(reward)
         return returns
 
     # -- many episodes at once -----------------------------------------------------------------
 
     def play(
         self,
-        mdp: LinearMDP,
+        mdp: FiniteMDP,
         *,
         episodes: SupportsIndex,
         seed: int | np.random.SeedSequence = 0,
         initial_states: ArrayLike | None = None,
         start: SupportsIndex | None = None,
     ) -> EpisodeTrace:
-        """Play whole episodes in compiled code.
+        """Play whole episodes, in compiled code where it can be.
 
         Args:
-            mdp: an MDP with the features and the horizon of this agent.
+            mdp: an MDP that fits this agent.
             episodes: K.
             seed: of the transitions; episode k is a function of (seed, k).
             initial_states: (K,) the first state of each episode; drawn from ``mdp.initial`` by default.
@@ -404,87 +298,112 @@ class EpisodicAgent:
         Returns:
             What happened, with the exact gap of every episode's policy.
         """
-        check.require(self._stored is None, "feature_map", "absent for play; use learn or act", "one")
         self._check_mdp(mdp)
-        if self._parameters["reward_range"] != [0.0, 1.0]:
-            raise ValueError("reward_range must be (0, 1) for play on a LinearMDP")
         K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
-        first = self._episodes if start is None else check.count("start", start, least=0)
-        if self._waiting is not None or self._stage != 0:
-            raise ValueError("play must not begin in the middle of an episode")
         starts = self._initial_states(initial_states, K)
-        world = compiled.World(
-            transitions=mdp.transitions.copy(),
-            cumulative=np.cumsum(mdp.transitions, axis=3),
-            rewards=mdp.rewards.copy(),
-            optimal=mdp.optimal_value().copy(),
-        )
-        thresholds = np.cumsum(mdp.initial)
-        trace = empty_trace(K, self.horizon)
-        done = 0
-        while done < K:
-            block, offset = divmod(first + done, BLOCK)
-            count = min(K - done, BLOCK - offset)
-            uniforms = _uniforms(seed, block, self.horizon)[offset : offset + count]
-            if starts is None:
-                drawn = np.searchsorted(thresholds, uniforms[:, 0], side="right")
-                states = np.minimum(drawn, self.n_states - 1).astype(np.int64)
-            else:
-                states = starts[done : done + count]
-            self._play(world, states, uniforms[:, 1:].copy(), trace.part(done, done + count))
-            done += count
+        world = world_of(mdp)
+        with self._lock:
+            self._between_episodes("play")
+            first = self._episodes if start is None else check.count("start", start, least=0)
+            trace = empty_trace(K, self.horizon)
+            done = 0
+            while done < K:
+                block, offset = divmod(first + done, EPISODE_BLOCK)
+                count = min(K - done, EPISODE_BLOCK - offset)
+                uniforms = episode_uniforms(seed, block, self.horizon)[offset : offset + count]
+                states = first_states(mdp, uniforms[:, 0]) if starts is None else starts[done : done + count]
+                part = trace.part(done, done + count)
+                self._play(world, states, np.ascontiguousarray(uniforms[:, 1:]), part)
+                done += count
         return trace
 
-    def _play(
-        self, world: compiled.World, states: NDArray[np.int64], uniforms: Array, trace: EpisodeTrace
-    ) -> None:
-        done = 0
-        while done < len(states):
-            self._make_room()
-            rest = trace.part(done, len(states))
-            record = compiled.Record(rest.gap, rest.level, rest.reward, rest.bound, rest.replanned)
-            count = compiled.play(
-                self._data,
-                self._plan,
-                self._rules,
-                world,
-                states[done:],
-                uniforms[done:],
-                self._dirty,
-                record,
-            )
-            done += count
-            self._episodes += count
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        """Episodes from these states, with uniforms (K, H) for the transitions, into a trace; counts them."""
+        plan: Plan | None = None
+        values = np.empty((0, 0, 0))
+        certified = self.certified
+        for k, s in enumerate(states.tolist()):
+            last, plan = plan, self._plan()
+            if plan is not last:
+                values = np.zeros((self.horizon + 1, *plan.action.shape[1:]))
+                level_values_into(world.tables, world.rewards, plan.action, plan.level, self.horizon, values)
+            episode = Episode(*simulate(world, plan.action, plan.level, s, uniforms[k]))
+            self._learn(episode)
+            self._episodes += 1
+            trace.gap[k] = world.optimal[s] - values[0, -1, s]
+            trace.level[k] = episode.level + 1
+            trace.reward[k] = episode.reward.sum()
+            trace.bound[k] = plan.bound[s]
+            trace.replanned[k] = plan.fresh
+            if certified and plan.lower is not None:
+                trace.certificate[k] = plan.bound[s] - plan.lower[s]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to a file, from which ``unipac.load`` continues bit for bit."""
-        saved.save(self, path)
+    # -- files ---------------------------------------------------------------------------------
 
-    # -- checks and bookkeeping ----------------------------------------------------------------
+    def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        steps = [*self._steps, *([] if self._waiting is None else [self._waiting])]
+        done = self._steps
+        progress = {"episodes": self._episodes, "waiting": self._waiting is not None}
+        arrays: dict[str, NDArray[Any]] = {
+            "episode.seen": np.array([step.seen for step in steps]),
+            "episode.choice": np.array([[s.action, s.level] for s in steps], dtype=np.int64).reshape(-1, 2),
+            "episode.reward": np.array([step.reward for step in done], dtype=np.float64),
+            "episode.following": np.array([step.following for step in done]),
+        }
+        return progress, arrays
 
-    def _features_of(self, name: str, observation: Any) -> Array:
-        """The features (A, d) of an observation, checked."""
-        assert self._feature_map is not None
-        phi = floats(f"feature_map({name})", self._feature_map(observation))
-        if phi.shape != (self.n_actions, self.dim):
-            raise ValueError(
-                f"feature_map({name}) must have shape ({self.n_actions}, {self.dim}), got {phi.shape}"
-            )
-        check_norms(f"feature_map({name})", phi, 1.0)
-        _refuse_negligible(f"feature_map({name})", phi)
-        return phi
-
-    def _check_mdp(self, mdp: LinearMDP) -> None:
-        fits = (
-            isinstance(mdp, LinearMDP)
-            and mdp.horizon == self.horizon
-            and self.features is not None
-            and np.array_equal(mdp.features, self.features)
+    def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._episodes = check.count("episodes", progress["episodes"], least=0, most=check.LARGEST_COUNT)
+        waiting = check.flag("waiting", progress["waiting"])
+        choice, reward = arrays["episode.choice"], arrays["episode.reward"]
+        seen, following = arrays["episode.seen"], arrays["episode.following"]
+        n = len(seen)
+        sound = (
+            choice.shape == (n, 2)
+            and choice.dtype == np.int64
+            and len(reward) == len(following) == n - waiting
+            and n <= self.horizon
+            and n - waiting < self.horizon
         )
-        expected = f"a LinearMDP with horizon {self.horizon} and the features of this agent"
-        check.require(fits, "mdp", expected, mdp)
+        check.require(sound, "episode", "a sound one under way", (choice.shape, reward.shape, n))
+        low, high = self.reward_range
+        check.require(bool(((low <= reward) & (reward <= high)).all()), "reward", "in reward_range", reward)
+        steps = []
+        for h in range(n):
+            step = Step(self._seen("seen", seen[h]), int(choice[h, 0]), int(choice[h, 1]))
+            if h < len(reward):
+                after = self._seen("following", following[h])
+                step = step._replace(reward=float(reward[h]), following=after)
+            steps.append(step)
+        self._waiting = steps.pop() if waiting else None
+        self._steps = steps
 
-    def _initial_states(self, states: ArrayLike | None, count: int) -> NDArray[np.int64] | None:
+    def _resumed(self) -> None:
+        """The choices of an episode under way must be those that this agent makes."""
+        level = None
+        for h, step in enumerate([*self._steps, *([] if self._waiting is None else [self._waiting])]):
+            if (step.action, step.level) != self._action(h, level, step.seen):
+                raise ValueError("the episode under way is not one of this agent")
+            level = step.level
+
+    # -- checks --------------------------------------------------------------------------------
+
+    def _between_episodes(self, what: str) -> None:
+        if self._waiting is not None or self._steps:
+            raise ValueError(f"{what} must come between episodes, got one under way")
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        shape = (self.horizon, self.n_states, self.n_actions)
+        fits = isinstance(mdp, FiniteMDP) and (mdp.horizon, mdp.n_states, mdp.n_actions) == shape
+        expected = "a FiniteMDP with horizon {}, {} states and {} actions".format(*shape)
+        check.require(fits, "mdp", expected, mdp)
+        low, high = mdp.reward_range
+        within = self.reward_range[0] <= low and high <= self.reward_range[1]
+        check.require(
+            within, "reward_range", f"wide enough for rewards from {low:g} to {high:g}", self.reward_range
+        )
+
+    def _initial_states(self, states: ArrayLike | None, count: int) -> Integers | None:
         if states is None:
             return None
         array = np.asarray(states)
@@ -496,26 +415,23 @@ class EpisodicAgent:
             )
         return np.ascontiguousarray(array, dtype=np.int64)
 
-    def _make_room(self) -> None:
-        """Let there be room for one more level."""
-        capacity = self._data.size.shape[1]
-        if self._rule != SINGLE and counted.top(self._data) >= capacity:
-            capacity *= 2
-            self._set_state(counted.grown(self._data, capacity), backward.grown(self._plan, capacity))
+
+def _accepted(cls: type[Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the arguments that a class takes."""
+    names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
+    return {name: value for name, value in known.items() if name in names and value is not None}
 
 
-def _refuse_negligible(name: str, phi: Array) -> None:
-    """Refuse features so short that each would open a level; Assumption 1 implies norms of 1/√d or more."""
-    shortest = float(np.sqrt((phi * phi).sum(axis=-1)).min())
-    check.require(shortest >= NEGLIGIBLE, name, f"of norm at least {NEGLIGIBLE:g}", shortest)
+@agent
+class FiniteAgent(EpisodicAgent):
+    """An agent for states and actions that are numbers; the algorithms derive from it.
 
+    {parameters}
+    """
 
-def _uniforms(seed: int | np.random.SeedSequence, block: int, horizon: int) -> Array:
-    """The random numbers of one block of episodes, (BLOCK, 1 + H)."""
-    if isinstance(seed, np.random.SeedSequence):
-        entropy: int | Sequence[int] | None = seed.entropy
-        key = tuple(seed.spawn_key)
-    else:
-        entropy, key = check.count("seed", seed, least=0), ()
-    sequence = np.random.SeedSequence(entropy, spawn_key=(*key, block))
-    return np.random.default_rng(sequence).random((BLOCK, 1 + horizon))
+    n_states: int = parameter(check=check.count, words="S, the number of states", positional=True)
+    n_actions: int = parameter(check=check.count, words="A, the number of actions", positional=True)
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return {"n_states": mdp.n_states, "n_actions": mdp.n_actions, "horizon": mdp.horizon}

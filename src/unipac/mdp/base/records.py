@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ class EpisodeTrace:
     """(K,): the sum of the rewards received."""
     bound: Array
     """(K,): the agent's upper bound on V*_1(s_1) before the episode."""
+    certificate: Array
+    """(K,): how much worse than the best the policy can be, proven before the episode; NaN where nothing is."""
     replanned: NDArray[np.bool_]
     """(K,): whether the agent planned anew before the episode."""
 
@@ -51,9 +54,7 @@ class EpisodeTrace:
     def part(self, begin: int, end: int) -> EpisodeTrace:
         """A view of the episodes from ``begin`` to ``end``."""
         cut = slice(begin, end)
-        return EpisodeTrace(
-            self.gap[cut], self.level[cut], self.reward[cut], self.bound[cut], self.replanned[cut]
-        )
+        return EpisodeTrace(**{f.name: getattr(self, f.name)[cut] for f in dataclasses.fields(self)})
 
 
 def empty_trace(episodes: int, horizon: int) -> EpisodeTrace:
@@ -63,5 +64,6 @@ def empty_trace(episodes: int, horizon: int) -> EpisodeTrace:
         level=np.empty((episodes, horizon), dtype=np.int64),
         reward=np.empty(episodes),
         bound=np.empty(episodes),
+        certificate=np.full(episodes, np.nan),
         replanned=np.empty(episodes, dtype=np.bool_),
     )

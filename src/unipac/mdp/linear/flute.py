@@ -21,31 +21,21 @@ leaves C open, here it is ``constant``.
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
+from unipac._agents import agent
 from unipac.linalg.levels import DISJOINT
-from unipac.mdp.base.agent import EpisodicAgent, FeatureFunction
+from unipac.mdp.linear.base.levelled import LinearAgent
 
 
-class FLUTE(EpisodicAgent):
+@agent
+class FLUTE(LinearAgent):
     """Optimistic value iteration over disjoint levels of data.
 
-    Args:
-        features: φ, (states, actions, d), norms at most 1, for finitely many states.
-        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
-        n_actions: A, with a feature map that does not tell.
-        dim: d, with a feature map that does not tell.
-        horizon: H, stages of an episode.
-        delta: δ, the probability that some bound fails.
-        regularization: λ > 0 of the ridge regressions.
-        radius: "theorem" as in the paper, "explicit" with all constants, "finite" for finitely many
-            states, or the heuristic "mixture".
-        constant: C of "theorem"; the paper does not give it, and below about 2 to 9 it is not certified.
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        replan: "always" before every episode as in the paper, or "lazy".
-        replan_factor: lazy replanning waits until some det Σ has grown by this factor.
-        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
+    {parameters}
+
+    Below about 2 to 9, depending on d and H, ``constant`` makes "theorem" smaller than what is proven: then nothing is
+    certified.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
@@ -55,36 +45,5 @@ class FLUTE(EpisodicAgent):
     (True, True)
     """
 
-    def __init__(
-        self,
-        features: ArrayLike | None = None,
-        *,
-        feature_map: FeatureFunction | None = None,
-        n_actions: int | None = None,
-        dim: int | None = None,
-        horizon: int,
-        delta: float = 0.05,
-        regularization: float = 1.0,
-        radius: str = "theorem",
-        constant: float = 1.0,
-        bonus_scale: float = 1.0,
-        replan: str = "always",
-        replan_factor: float = 1.25,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(
-            features,
-            feature_map=feature_map,
-            n_actions=n_actions,
-            dim=dim,
-            horizon=horizon,
-            rule=DISJOINT,
-            radius=one_of("radius", radius, ("theorem", "explicit", "finite", "mixture")),
-            delta=delta,
-            regularization=regularization,
-            constant=constant,
-            bonus_scale=bonus_scale,
-            replan=replan,
-            replan_factor=replan_factor,
-            reward_range=reward_range,
-        )
+    rule: ClassVar[int] = DISJOINT
+    theorem: ClassVar[str] = "uniform-PAC"

@@ -12,31 +12,19 @@ K, the number of episodes, must be known beforehand, and β grows with it: regre
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
+from unipac import _checks as check
+from unipac._agents import agent, parameter
 from unipac.linalg.levels import SINGLE
-from unipac.mdp.base.agent import EpisodicAgent, FeatureFunction
+from unipac.mdp.linear.base.levelled import LinearAgent
 
 
-class LSVIUCB(EpisodicAgent):
+@agent
+class LSVIUCB(LinearAgent):
     """Optimistic value iteration on all data.
 
-    Args:
-        features: φ, (states, actions, d), norms at most 1, for finitely many states.
-        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
-        n_actions: A, with a feature map that does not tell.
-        dim: d, with a feature map that does not tell.
-        horizon: H, stages of an episode.
-        episodes: K, for how many episodes the radius is made; nothing is certified beyond.
-        delta: δ, the probability that some bound fails.
-        regularization: λ > 0 of the ridge regressions.
-        radius: "theorem" as in the paper, "finite" for finitely many states, or the heuristic "mixture".
-        constant: c of "theorem"; the paper does not give it, so "theorem" is never certified.
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        replan: "always" before every episode as in the paper, or "lazy".
-        replan_factor: lazy replanning waits until some det Λ has grown by this factor.
-        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
+    {parameters}
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
@@ -46,39 +34,25 @@ class LSVIUCB(EpisodicAgent):
     True
     """
 
-    def __init__(
-        self,
-        features: ArrayLike | None = None,
-        *,
-        feature_map: FeatureFunction | None = None,
-        n_actions: int | None = None,
-        dim: int | None = None,
-        horizon: int,
-        episodes: int,
-        delta: float = 0.05,
-        regularization: float = 1.0,
-        radius: str = "theorem",
-        constant: float = 1.0,
-        bonus_scale: float = 1.0,
-        replan: str = "always",
-        replan_factor: float = 1.25,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(
-            features,
-            feature_map=feature_map,
-            n_actions=n_actions,
-            dim=dim,
-            horizon=horizon,
-            rule=SINGLE,
-            radius=one_of("radius", radius, ("theorem", "finite", "mixture")),
-            delta=delta,
-            regularization=regularization,
-            constant=constant,
-            bonus_scale=bonus_scale,
-            replan=replan,
-            replan_factor=replan_factor,
-            reward_range=reward_range,
-            episodes=episodes,
-        )
-        self._parameters["episodes"] = self._length
+    rule: ClassVar[int] = SINGLE
+    theorem: ClassVar[str] = "regret"
+
+    total_episodes: int = parameter(
+        check=check.count,
+        words="K, for how many episodes the radius is made; nothing is certified beyond. Also given as ``episodes``",
+    )
+    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    radius: str = parameter(
+        "theorem",
+        check.choice("theorem", "finite", "mixture"),
+        '"theorem" as in the paper, whose constant is not given, so that it is never certified; "finite" for finitely '
+        'many states; or the heuristic "mixture"',
+    )
+
+    def _known_episodes(self) -> int | None:
+        return self.total_episodes
+
+    @property
+    def certified(self) -> bool:
+        """Whether every bound is proven to stay above Q*, with probability 1 − δ for the episodes foreseen."""
+        return super().certified and self._episodes <= self.total_episodes

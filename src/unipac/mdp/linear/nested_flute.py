@@ -12,31 +12,19 @@ It differs from Algorithm 2 (``flute``) in four ways; Theorem 2 holds with other
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import ClassVar
 
-from unipac._checks import one_of
+from unipac import _checks as check
+from unipac._agents import agent, parameter
 from unipac.linalg.levels import NESTED
-from unipac.mdp.base.agent import EpisodicAgent, FeatureFunction
+from unipac.mdp.linear.base.levelled import LinearAgent
 
 
-class NestedFLUTE(EpisodicAgent):
+@agent
+class NestedFLUTE(LinearAgent):
     """Optimistic value iteration over nested levels of data, planned anew only when it pays.
 
-    Args:
-        features: φ, (states, actions, d), norms at most 1, for finitely many states.
-        feature_map: instead, a function from observations to φ, (actions, d), for any state space.
-        n_actions: A, with a feature map that does not tell.
-        dim: d, with a feature map that does not tell.
-        horizon: H, stages of an episode.
-        delta: δ, the probability that some bound fails.
-        regularization: λ > 0 of the ridge regressions.
-        radius: "finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with finitely
-            many states, else "explicit".
-        constant: C of "theorem".
-        bonus_scale: multiplies the radius; other than 1, nothing is certified.
-        replan: "lazy", or "always" before every episode.
-        replan_factor: lazy replanning waits until some det Σ has grown by this factor.
-        reward_range: of the rewards to observe, rescaled to [0, 1]; other than (0, 1), nothing is certified.
+    {parameters}
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
@@ -46,38 +34,23 @@ class NestedFLUTE(EpisodicAgent):
     (True, True)
     """
 
-    def __init__(
-        self,
-        features: ArrayLike | None = None,
-        *,
-        feature_map: FeatureFunction | None = None,
-        n_actions: int | None = None,
-        dim: int | None = None,
-        horizon: int,
-        delta: float = 0.05,
-        regularization: float = 1.0,
-        radius: str | None = None,
-        constant: float = 1.0,
-        bonus_scale: float = 1.0,
-        replan: str = "lazy",
-        replan_factor: float = 1.25,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        if radius is None:
-            radius = "explicit" if features is None else "finite"
-        super().__init__(
-            features,
-            feature_map=feature_map,
-            n_actions=n_actions,
-            dim=dim,
-            horizon=horizon,
-            rule=NESTED,
-            radius=one_of("radius", radius, ("finite", "explicit", "theorem", "mixture")),
-            delta=delta,
-            regularization=regularization,
-            constant=constant,
-            bonus_scale=bonus_scale,
-            replan=replan,
-            replan_factor=replan_factor,
-            reward_range=reward_range,
-        )
+    rule: ClassVar[int] = NESTED
+    theorem: ClassVar[str] = "uniform-PAC"
+
+    radius: str = parameter(
+        None,
+        check.optional_choice("finite", "explicit", "theorem", "mixture"),
+        '"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with finitely many states, '
+        'else "explicit"',
+    )
+    replan: str = parameter(
+        "lazy", check.choice("lazy", "always"), '"lazy", or "always" before every episode'
+    )
+
+    def _check_parameters(self) -> None:
+        if self.radius is None:
+            self.radius = "explicit" if self.features is None else "finite"
+        super()._check_parameters()
+
+    def _largest_value(self, h: int) -> float:
+        return float(self.horizon - h)

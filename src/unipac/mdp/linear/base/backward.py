@@ -1,4 +1,4 @@
-"""The backward pass that all agents share, and the exact value of the policy that comes out of it.
+"""The backward pass that all agents share, and the policy that comes out of it.
 
     Alg. 2 lines 3-15, for h = H, ..., 1 and levels l = 1, ..., S:
         w = Σ⁻¹ [Σ φ r + (Σ φ 1{s'}) V_{h+1}^l]
@@ -8,8 +8,7 @@
     lines 16-22: the action at stage h is greedy for min_{i ≤ m} Q_h^i with m = max(1, l_{h-1} − 1), and the
     level of the stage is l_h = min(first failing level, l_{h-1}).
 
-Since l_{h-1} depends on the path, the policy is one of (state, level): its value obeys
-V_h(s, p) = r + P V_{h+1}(·, min(first, p)).
+Since l_{h-1} depends on the path, the policy is one of (state, level): at (s, p) the next level is min(first, p).
 """
 
 from __future__ import annotations
@@ -41,10 +40,6 @@ class Plan(NamedTuple):
     """(H, C, n_states): greedy for the least of the first m Q functions, m = 1, ..., S."""
     logdet: Array
     """(H, C): those of the data when they were last planned with."""
-    due: NDArray[np.bool_]
-    """(1,): whether the next episode needs a new plan, as there is none yet or a level was opened."""
-    value: Array
-    """(H + 1, C + 1, n_states): of the executed policy, by level p = 1, ..., S + 1 of the stage before."""
 
 
 def empty(cap: Array, capacity: int, n_states: int, n_actions: int) -> Plan:
@@ -56,8 +51,6 @@ def empty(cap: Array, capacity: int, n_states: int, n_actions: int) -> Plan:
         V=np.zeros((H + 1, capacity, n_states)),
         action=np.zeros((H, capacity, n_states), dtype=np.int64),
         logdet=np.zeros((H, capacity)),
-        due=np.ones(1, dtype=np.bool_),
-        value=np.zeros((H + 1, capacity + 1, n_states)),
     )
 
 
@@ -68,15 +61,15 @@ def grown(plan: Plan, capacity: int) -> Plan:
     for old, new in zip(plan, larger, strict=True):
         if old.ndim > 1:
             new[:, : old.shape[1]] = old
-    larger.due[:] = plan.due
     return larger
 
 
 @jit
-def backward(counted: Counted, plan: Plan, S: int, dirty: Integers) -> None:
-    """Plan with the current data; ``dirty`` (H,) is the lowest level changed at each stage, S + 1 if none.
+def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float) -> None:
+    """Plan with the current data and ``scale`` times the radii.
 
-    Levels below the lowest one that changed at this or a later stage keep their Q.
+    ``dirty`` (H,) is the lowest level changed at each stage since the last plan, S + 1 if none. Levels below the
+    lowest one that changed at this or a later stage keep their Q.
     """
     H = plan.cap.size
     n_states, n_actions, d = counted.features.shape
@@ -88,7 +81,7 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers) -> None:
         lowest = min(lowest, dirty[h])
         for i in range(lowest - 1, S):
             _regress(counted, plan, h, i, b, w)
-            beta = counted.beta[h, i]
+            beta = scale * counted.beta[h, i]
             for s in range(n_states):
                 for a in range(n_actions):
                     q = beta * math.sqrt(counted.width2[h, i, s, a])
@@ -109,8 +102,6 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers) -> None:
                             best = a
                     plan.action[h, i, s] = best
                     plan.V[h, i, s] = least[s, best]
-        dirty[h] = S + 1
-    plan.due[0] = False
 
 
 @jit
@@ -138,21 +129,14 @@ def is_outdated(counted: Counted, plan: Plan, S: int, rise: float) -> bool:
 
 
 @jit
-def evaluate(
-    counted: Counted, plan: Plan, levels: int, transitions: Array, rewards: Array, last: int
+def tabulate(
+    counted: Counted, plan: Plan, single: bool, last: int, action: Integers, level: Integers
 ) -> None:
-    """The value of the executed policy at stages ``last``, ..., 1, by level of the stage before.
-
-    ``levels`` is S + 1, or 1 where there are no levels.
-    """
-    n_states = transitions.shape[1]
+    """The policy of the next episode at stages ``last``, ..., 1, as in ``mdp.base.plan.Plan``."""
+    _, P, n_states = action.shape
     for h in range(last - 1, -1, -1):
-        for p in range(1, levels + 1):
-            m = max(1, p - 1)
+        for p in range(P):
             for s in range(n_states):
-                a = plan.action[h, m - 1, s]
-                level = min(counted.first[h, s, a], p)
-                value = rewards[h, s, a]
-                for following in range(n_states):
-                    value += transitions[h, s, a, following] * plan.value[h + 1, level - 1, following]
-                plan.value[h, p - 1, s] = value
+                a = plan.action[h, max(0, p - 1), s]
+                action[h, p, s] = a
+                level[h, p, s] = 0 if single else min(counted.first[h, s, a], p + 1) - 1

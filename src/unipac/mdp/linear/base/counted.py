@@ -13,7 +13,6 @@ array.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +37,9 @@ class Counted(NamedTuple):
     rows: Array
     """(H, C, d, d + 2): factors of Σ; the place of z serves the backward pass."""
     logdet: Array
-    """(H, C): log det(Σ/λ)."""
+    """(H, C): log det(Σ/λ), a function of the factors."""
     beta: Array
-    """(H, C)."""
+    """(H, C): the radius, proven or not; the plan may scale it."""
     size: Integers
     """(H, C): |C_h^l|."""
     rotations: Integers
@@ -78,12 +77,56 @@ def empty(features: Array, horizon: int, capacity: int, regularization: float) -
 
 def grown(counted: Counted, capacity: int) -> Counted:
     """The same data with room for ``capacity`` levels."""
-
-    def more(array: NDArray[Any]) -> NDArray[Any]:
-        return np.ascontiguousarray(grown_array(array.swapaxes(0, 1), capacity).swapaxes(0, 1))
-
     names = [name for name in Counted._fields if name not in ("features", "first")]
-    return counted._replace(**{name: more(getattr(counted, name)) for name in names})
+    return counted._replace(**{name: with_levels(getattr(counted, name), capacity) for name in names})
+
+
+def with_levels(array: NDArray[Any], capacity: int) -> NDArray[Any]:
+    """An array (H, levels, ...) with room for ``capacity`` levels, or cut to so many."""
+    if capacity <= array.shape[1]:
+        return np.ascontiguousarray(array[:, :capacity])
+    return np.ascontiguousarray(grown_array(array.swapaxes(0, 1), capacity).swapaxes(0, 1))
+
+
+class Planned(NamedTuple):
+    """The data of the last plan, kept where plans are not renewed before every episode: the plan follows from it."""
+
+    rows: Array
+    """(H, C, d, d + 2)."""
+    rewards: Array
+    """(H, C, d)."""
+    arrivals: Array
+    """(H, C, n_states, d)."""
+    width2: Array
+    """(H, C, n_states, n_actions)."""
+    levels: Integers
+    """(1,): how many there were; 0 if nothing was planned yet."""
+
+
+def not_planned(counted: Counted, lazy: bool) -> Planned:
+    """Before the first plan; without room where every episode is planned anew."""
+    kept = (counted.rows, counted.rewards, counted.arrivals, counted.width2)
+    rows, rewards, arrivals, width2 = (np.zeros_like(array if lazy else array[:, :0]) for array in kept)
+    return Planned(rows, rewards, arrivals, width2, np.zeros(1, dtype=np.int64))
+
+
+def grown_planned(planned: Planned, capacity: int) -> Planned:
+    """The same with room for ``capacity`` levels."""
+    if planned.rows.shape[1] == 0:
+        return planned
+    rows, rewards, arrivals, width2 = (with_levels(array, capacity) for array in planned[:4])
+    return Planned(rows, rewards, arrivals, width2, planned.levels)
+
+
+@jit
+def keep(counted: Counted, planned: Planned, h: int, lowest: int, S: int) -> None:
+    """Take note of the levels from ``lowest`` to S of entry h, which are being planned with."""
+    for i in range(lowest - 1, min(S, planned.rows.shape[1])):
+        ridge.copy(counted.rows[h, i], planned.rows[h, i])
+        ridge.copy(counted.arrivals[h, i], planned.arrivals[h, i])
+        ridge.copy(counted.width2[h, i], planned.width2[h, i])
+        for j in range(counted.rewards.shape[2]):
+            planned.rewards[h, i, j] = counted.rewards[h, i, j]
 
 
 @jit
@@ -109,7 +152,7 @@ def open_level(counted: Counted, h: int, level: int, rule: int, regularization: 
             counted.rewards[h, new, j] = counted.rewards[h, new - 1, j]
     else:
         ridge.reset(counted.rows[h, new], regularization)
-        _compute_widths(counted, h, new)
+        compute_widths(counted, h, new)
 
 
 @jit
@@ -135,6 +178,7 @@ def learn(
     level: int,
     S: int,
     rule: int,
+    regularization: float,
     s: int,
     a: int,
     reward: float,
@@ -147,7 +191,7 @@ def learn(
     for i in range(level - 1, last):
         q = counted.width2[h, i, s, a]
         ridge.add(counted.rows[h, i], x, 0.0, 1.0, below)
-        counted.logdet[h, i] += math.log1p(q)
+        counted.logdet[h, i] = ridge.log_determinant(counted.rows[h, i], regularization)
         counted.rotations[h, i] += 1
         for j in range(x.size):
             counted.rewards[h, i, j] += reward * x[j]
@@ -156,14 +200,15 @@ def learn(
         if counted.rotations[h, i] >= max(REFRESH_EVERY, x.size):
             ridge.refresh(counted.rows[h, i])
             counted.rotations[h, i] = 0
-            _compute_widths(counted, h, i)
+            compute_widths(counted, h, i)
         else:
             _shrink_widths(counted, h, i, x, q)
     counted.size[h, level - 1] += 1
 
 
 @jit
-def _compute_widths(counted: Counted, h: int, i: int) -> None:
+def compute_widths(counted: Counted, h: int, i: int) -> None:
+    """The widths of all pairs at entry (h, i), from the factors."""
     n_states, n_actions, _ = counted.features.shape
     for s in range(n_states):
         for a in range(n_actions):

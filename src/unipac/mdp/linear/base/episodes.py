@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
+from unipac.envs.planning import level_values_into, stage_entry
+from unipac.envs.simulation import World, reward_of, sample
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp.linear.base import backward, counted
 from unipac.mdp.linear.base.backward import Plan
-from unipac.mdp.linear.base.counted import Counted
+from unipac.mdp.linear.base.counted import Counted, Planned
 from unipac.mdp.linear.base.radius import FINITE, FIXED
 from unipac.theory import mdp_radii, radii
 
@@ -32,24 +34,24 @@ class Rules(NamedTuple):
     horizon: int
     regularization: float
     scale: float
-    """``bonus_scale``."""
+    """``bonus_scale``: of the radii of the choice."""
     rise: float
     """Replan when a log det rose by more than this; negative: before every episode."""
     constants: Array
     """(levels, 2): of the radius of each level."""
 
 
-class World(NamedTuple):
-    """A finite MDP, for play."""
+class Memory(NamedTuple):
+    """All that an agent knows, and its plan."""
 
-    transitions: Array
-    """(H, S, A, S)."""
-    cumulative: Array
-    """(H, S, A, S): sums of the transitions, for sampling."""
-    rewards: Array
-    """(H, S, A)."""
-    optimal: Array
-    """(S,): V*_1."""
+    data: Counted
+    planned: Planned
+    plan: Plan
+    """The one that the agent follows."""
+    proof: Plan
+    """The same with the radii as they are, from which bounds come; if they are not scaled, the same arrays."""
+    dirty: Integers
+    """(H,): the lowest level changed since the last plan."""
 
 
 class Record(NamedTuple):
@@ -73,33 +75,30 @@ def set_radii(data: Counted, rules: Rules, h: int, lowest: int, S: int) -> None:
         else:
             delta = rules.constants[i, 0]
             beta = rules.horizon * _mixture(data.logdet[h, i], delta, 1.0, 1.0, rules.regularization)
-        data.beta[h, i] = rules.scale * beta
+        data.beta[h, i] = beta
 
 
 @jit
-def prepare(data: Counted, plan: Plan, rules: Rules, S: int, dirty: Integers) -> bool:
+def prepare(memory: Memory, rules: Rules, S: int) -> bool:
     """Plan anew before an episode if it is time to; returns whether it was."""
-    stale = rules.rise < 0.0 or plan.due[0] or backward.is_outdated(data, plan, S, rules.rise)
+    data, planned, plan, proof, dirty = memory
+    stale = rules.rise < 0.0 or planned.levels[0] < S or backward.is_outdated(data, plan, S, rules.rise)
     if stale:
-        backward.backward(data, plan, S, dirty)
+        backward.backward(data, plan, S, dirty, rules.scale)
+        if rules.scale != 1.0:
+            backward.backward(data, proof, S, dirty, 1.0)
+        for h in range(rules.horizon):
+            counted.keep(data, planned, h, dirty[h], S)
+            dirty[h] = S + 1
+        planned.levels[0] = S
     return stale
 
 
 @jit
-def choose(data: Counted, plan: Plan, rules: Rules, h: int, s: int, previous: int) -> tuple[int, int]:
-    """The action at entry h and the level of the stage, given that of the stage before (lines 16-22)."""
-    if rules.rule == SINGLE:
-        return plan.action[h, 0, s], 1
-    a = plan.action[h, max(1, previous - 1) - 1, s]
-    return a, min(data.first[h, s, a], previous)
-
-
-@jit
 def learn(
-    data: Counted,
+    memory: Memory,
     rules: Rules,
     S: int,
-    dirty: Integers,
     h: int,
     level: int,
     s: int,
@@ -112,85 +111,102 @@ def learn(
 
     If stage 1 opens a level, all stages have it from here on. There must be room for it.
     """
+    data, dirty = memory.data, memory.dirty
     if h == 0 and level > S:
         for stage in range(rules.horizon):
             counted.open_level(data, stage, level, rules.rule, rules.regularization)
             set_radii(data, rules, stage, level, level)
     used = max(S, level) if h == 0 else S
-    counted.learn(data, h, level, used, rules.rule, s, a, reward, following, below)
+    counted.learn(data, h, level, used, rules.rule, rules.regularization, s, a, reward, following, below)
     set_radii(data, rules, h, level, used if rules.rule == NESTED else level)
     dirty[h] = min(dirty[h], level)
     return used, counted.find_first(data, h, used)
 
 
 @jit
-def play(
-    data: Counted,
-    plan: Plan,
+def learn_episode(
+    memory: Memory,
     rules: Rules,
-    world: World,
-    starts: Integers,
-    uniforms: Array,
-    dirty: Integers,
-    record: Record,
-) -> int:
-    """Episodes from the states ``starts``, with uniforms (K, H) for the transitions.
-
-    Returns how many episodes were played before the stack was full.
-    """
-    K: int = uniforms.shape[0]
-    H = rules.horizon
-    capacity = data.size.shape[1]
+    state: Integers,
+    action: Integers,
+    level: Integers,
+    reward: Array,
+    following: Integers,
+) -> None:
+    """Add the transitions of an episode; levels count from 0, as in ``mdp.base.plan.Episode``."""
+    data = memory.data
     below = np.empty(data.features.shape[2] + 2)
     S = counted.top(data)
-    single = rules.rule == SINGLE
-    changed = H
-    for k in range(K):
-        if not single and capacity <= S:
-            return k
-        levels = 1 if single else S + 1
-        record.replanned[k] = prepare(data, plan, rules, S, dirty)
-        if record.replanned[k]:
-            changed = H
-        if changed > 0:
-            backward.evaluate(data, plan, levels, world.transitions, world.rewards, changed)
-        changed = 0
-        s = starts[k]
-        record.gap[k] = world.optimal[s] - plan.value[0, levels - 1, s]
-        record.bound[k] = plan.V[0, S - 1, s]
-        previous = S + 1
-        used = S
-        total = 0.0
-        for h in range(H):
-            a, level = choose(data, plan, rules, h, s, previous)
-            following = _sample(world.cumulative[h, s, a], uniforms[k, h])
-            reward = world.rewards[h, s, a]
-            used, passes_more = learn(data, rules, used, dirty, h, level, s, a, reward, following, below)
-            if passes_more:
-                changed = h + 1
-            record.level[k, h] = level
-            total += reward
-            previous = level
-            s = following
-        record.reward[k] = total
-        if used > S:
-            S = end_with_new_level(data, plan, used)
-    return K
+    used = S
+    for h in range(state.size):
+        used, _ = learn(
+            memory, rules, used, h, level[h] + 1, state[h], action[h], reward[h], following[h], below
+        )
+    if used > S:
+        end_with_new_level(data, used)
 
 
 @jit
-def end_with_new_level(data: Counted, plan: Plan, used: int) -> int:
+def end_with_new_level(data: Counted, used: int) -> int:
     """After an episode in which stage 1 opened a level: the new S (line 25)."""
-    plan.due[0] = True
-    for h in range(plan.cap.size):
+    for h in range(data.size.shape[0]):
         counted.find_first(data, h, used)
     return used
 
 
 @jit
-def _sample(cumulative: Array, uniform: float) -> int:
-    """The first state whose cumulative probability exceeds the uniform number."""
-    s: int = 0
-    while s < cumulative.size - 1 and uniform >= cumulative[s]:
-        s += 1
-    return s
+def play(
+    memory: Memory, rules: Rules, world: World, starts: Integers, uniforms: Array, record: Record
+) -> int:
+    """Episodes from the states ``starts``, with uniforms (K, H) for the transitions.
+
+    Returns how many episodes were played before the stack was full.
+    """
+    data, _, plan, proof, _ = memory
+    K: int = uniforms.shape[0]
+    H = rules.horizon
+    n_states = data.features.shape[0]
+    capacity = data.size.shape[1]
+    below = np.empty(data.features.shape[2] + 2)
+    S = counted.top(data)
+    single = rules.rule == SINGLE
+    P = 0
+    changed = H
+    for k in range(K):
+        if not single and capacity <= S:
+            return k
+        record.replanned[k] = prepare(memory, rules, S)
+        if (1 if single else S + 1) != P:
+            P = 1 if single else S + 1
+            actions = np.empty((H, P, n_states), dtype=np.int64)
+            levels = np.empty((H, P, n_states), dtype=np.int64)
+            values = np.zeros((H + 1, P, n_states))
+            changed = H
+        if record.replanned[k]:
+            changed = H
+        if changed > 0:
+            backward.tabulate(data, plan, single, changed, actions, levels)
+            level_values_into(world.tables, world.rewards, actions, levels, changed, values)
+        changed = 0
+        s = starts[k]
+        record.gap[k] = world.optimal[s] - values[0, P - 1, s]
+        record.bound[k] = proof.V[0, S - 1, s]
+        p = P - 1
+        used = S
+        total = 0.0
+        for h in range(H):
+            a = actions[h, p, s]
+            p = levels[h, p, s]
+            row = world.cumulative[stage_entry(world.cumulative.shape[0], h), s, a]
+            following = sample(row, uniforms[k, h])
+            reward = reward_of(world, h, s, a, following)
+            record.level[k, h] = p + 1
+            used, passes_more = learn(memory, rules, used, h, p + 1, s, a, reward, following, below)
+            if passes_more:
+                changed = h + 1
+            total += reward
+            s = following
+        record.reward[k] = total
+        if used > S:
+            S = end_with_new_level(data, used)
+    return K

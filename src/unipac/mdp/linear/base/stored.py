@@ -15,114 +15,54 @@ Stage h is entry h − 1, level l entry l − 1 of each array.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _storage as storage
+from unipac import _checks as check
 from unipac._constants import NEGLIGIBLE
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array, threshold
+from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
 from unipac.mdp.linear.base import counted
 from unipac.mdp.linear.base.counted import REFRESH_EVERY, Counted
 from unipac.mdp.linear.base.episodes import Rules, set_radii
+from unipac.mdp.linear.base.transitions import Estimates, Rounds
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-INITIAL_ROUNDS = 64
 
-CHUNK = 2**15
-"""Numbers in the features of the transitions that are worked on at once: 256 KiB, within a cache."""
+class SavedStored(NamedTuple):
+    """What goes to a file; U levels are in use, P were at the last plan, G groups of transitions a stage."""
 
-
-class Estimates(NamedTuple):
-    """The outcome of a backward pass, from which Q follows for any features."""
-
-    factors: Array
-    """(H, C, d, d): M of each level when it was last planned with."""
-    w: Array
-    """(H, C, d)."""
-    beta: Array
-    """(H, C)."""
-    logdet: Array
-    """(H, C)."""
-
-
-class Rounds:
-    """Transitions of one stage; if levels are disjoint, of one level."""
-
-    def __init__(self, n_actions: int, dim: int) -> None:
-        self.count = 0
-        self.taken = np.empty((INITIAL_ROUNDS, dim))
-        self.following = np.empty((INITIAL_ROUNDS, n_actions, dim))
-        self.level = np.empty(INITIAL_ROUNDS, dtype=np.int64)
-        self.widths: list[Array] = []
-        """Of the following features in each level of the next stage."""
-        self.fresh: list[int] = []
-        """How many transitions have the widths of the current Σ."""
-
-    def append(self, taken: Array, following: Array, level: int) -> None:
-        """Store a transition."""
-        if self.count == len(self.level):
-            self._reserve(2 * self.count)
-        self.taken[self.count] = taken
-        self.following[self.count] = following
-        self.level[self.count] = level
-        self.count += 1
-
-    def forget_widths(self, first: int, last: int) -> None:
-        """Levels ``first`` to ``last`` of the next stage have changed."""
-        for i in range(first - 1, min(last, len(self.fresh))):
-            self.fresh[i] = 0
-
-    def _reserve(self, capacity: int) -> None:
-        def more(array: NDArray[Any]) -> NDArray[Any]:
-            larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
-            larger[: self.count] = array[: self.count]
-            return larger
-
-        self.taken = more(self.taken)
-        self.following = more(self.following)
-        self.level = more(self.level)
-        self.widths = [more(width) for width in self.widths]
-
-    def value_sums(self, h: int, estimates: Estimates, cap: float, low: int, top: int, nested: bool) -> Array:
-        """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
-
-        If ``nested``, the sum of level l is over the transitions up to that level, else over all.
-        """
-        n_actions, d = self.following.shape[1:]
-        while len(self.widths) < top:
-            self.widths.append(np.empty((len(self.level), n_actions)))
-            self.fresh.append(0)
-        w = estimates.w[h, :top]
-        size = max(1, CHUNK // (n_actions * d))
-        scratch = np.empty(size * n_actions * d)
-        sums = np.zeros((top - low + 1, d))
-        for begin in range(0, self.count, size):
-            end = min(begin + size, self.count)
-            values = np.empty((top - low + 1, end - begin))
-            least = np.full((end - begin, n_actions), math.inf)
-            means = w @ self.following[begin:end].reshape(-1, d).T
-            for i in range(top):
-                first = max(begin, self.fresh[i])
-                if first < end:
-                    x = self.following[first:end].reshape(-1, d)
-                    u = scratch[: x.size].reshape(d, len(x))
-                    np.matmul(estimates.factors[h, i], x.T, out=u)
-                    _norms(u, self.widths[i][first:end].reshape(-1))
-                width = self.widths[i][begin:end]
-                _least_value(means[i], width, estimates.beta[h, i], cap, least, values[max(0, i + 1 - low)])
-            if nested:
-                values[self.level[begin:end] > np.arange(low, top + 1)[:, None]] = 0.0
-            sums += values @ self.taken[begin:end]
-        for i in range(top):
-            self.fresh[i] = self.count
-        return sums
+    rows: Array
+    """(H, U, d, d + 2)."""
+    size: Integers
+    """(H, U)."""
+    rotations: Integers
+    """(H, U)."""
+    rewards: Array
+    """(H, U, d)."""
+    planned_rows: Array
+    """(H, P, d, d + 2): those of the last plan, where plans are kept; else P = 0."""
+    planned_rewards: Array
+    """(H, P, d)."""
+    counts: Integers
+    """(H − 1, G): transitions of each group."""
+    planned_counts: Integers
+    """(H − 1, G): how many of them there were at the last plan."""
+    taken: Array
+    """(N, d): of all groups, one after the other."""
+    following: Array
+    """(N, n_actions, d)."""
+    level: Integers
+    """(N,)."""
+    widths: Array
+    """Of the following features in the P levels of the last plan, group by group, level by level."""
 
 
 class Stored:
@@ -145,6 +85,9 @@ class Stored:
         )
         self.planned = 0
         """The levels of the last plan."""
+        self._keep_plans = rules.rise >= 0.0
+        self._planned_rows = np.zeros((H, 0, dim, dim + 2))
+        self._planned_rewards = np.zeros((H, 0, dim))
         self.rounds: list[list[Rounds]] = [[self._no_rounds()] for _ in range(H - 1)]
         """By stage and, if levels are disjoint, by level."""
         self._dirty = np.ones(H, dtype=np.int64)
@@ -220,7 +163,7 @@ class Stored:
         if h == 0 and level > self._used:
             self._open(level)
         last = self._used if rule == NESTED else level
-        _learn(self.data, h, level, last, x, float(reward), self._below)
+        _learn(self.data, h, level, last, self.rules.regularization, x, float(reward), self._below)
         set_radii(self.data, self.rules, h, level, last)
         self._dirty[h] = min(self._dirty[h], level)
         if h > 0:
@@ -248,13 +191,16 @@ class Stored:
                 continue
             part = slice(lowest - 1, S)
             estimates.factors[h, part] = np.tril(data.rows[h, part, :, : self.dim])
-            estimates.beta[h, part] = data.beta[h, part]
+            estimates.beta[h, part] = self.rules.scale * data.beta[h, part]
             estimates.logdet[h, part] = data.logdet[h, part]
             b = data.rewards[h, part] + self._value_sums(h, lowest)
             for i in range(lowest - 1, S):
                 M = estimates.factors[h, i]
                 estimates.w[h, i] = (M @ b[i + 1 - lowest]) @ M
         self.planned = S
+        if self._keep_plans:
+            self._planned_rows = data.rows[:, :S].copy()
+            self._planned_rewards = data.rewards[:, :S].copy()
 
     def _value_sums(self, h: int, lowest: int) -> Array | float:
         """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
@@ -269,65 +215,129 @@ class Stored:
             return np.concatenate(parts)
         return self.rounds[h][0].value_sums(*following, lowest, self._S, self.rules.rule == NESTED)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, for a file; views where possible."""
-        arrays: dict[str, NDArray[Any]] = {
-            **{f"stored.data.{name}": array for name, array in self.data._asdict().items()},
-            **{f"stored.plan.{name}": array for name, array in self.estimates._asdict().items()},
-            "stored.dirty": self._dirty,
-            "stored.levels": np.array([self._S, self._used, self.planned], dtype=np.int64),
-        }
-        for name, rounds in self._named_rounds():
-            arrays[f"{name}.taken"] = rounds.taken[: rounds.count]
-            arrays[f"{name}.following"] = rounds.following[: rounds.count]
-            arrays[f"{name}.level"] = rounds.level[: rounds.count]
-            arrays[f"{name}.fresh"] = np.array(rounds.fresh, dtype=np.int64)
-            widths = np.zeros((len(rounds.widths), rounds.count, self.n_actions))
-            for width, whole, fresh in zip(widths, rounds.widths, rounds.fresh, strict=True):
-                width[:fresh] = whole[:fresh]
-            arrays[f"{name}.widths"] = widths
-        return arrays
+    def saved(self) -> SavedStored:
+        """What goes to a file; views where possible."""
+        U, P, data = self._used, len(self._planned_rows[0]), self.data
+        groups = [rounds for stage in self.rounds for rounds in stage]
+        shape = (len(self.rounds), max((len(stage) for stage in self.rounds), default=1))
+        widths = [width[: group.planned].reshape(-1) for group in groups for width in group.widths[:P]]
+        none = (0, self.n_actions, self.dim)
+        return SavedStored(
+            data.rows[:, :U],
+            data.size[:, :U],
+            data.rotations[:, :U],
+            data.rewards[:, :U],
+            self._planned_rows,
+            self._planned_rewards,
+            np.array([group.count for group in groups], dtype=np.int64).reshape(shape),
+            np.array([group.planned * (P > 0) for group in groups], dtype=np.int64).reshape(shape),
+            np.concatenate([np.empty((0, self.dim)), *(group.taken[: group.count] for group in groups)]),
+            np.concatenate([np.empty(none), *(group.following[: group.count] for group in groups)]),
+            np.concatenate([np.empty(0, np.int64), *(group.level[: group.count] for group in groups)]),
+            np.concatenate([np.empty(0), *widths]),
+        )
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the state that ``arrays`` gave, of an object with the same arguments and as much room.
+    def restore(self, saved: SavedStored, episodes: int) -> None:
+        """Take over what ``saved`` gave, of an object with the same arguments; this one is empty.
+
+        Radii, log-determinants and the plan are computed.
+
+        Args:
+            saved: the arrays.
+            episodes: how many led to it.
 
         Raises:
-            Exception: of some kind if the arrays do not fit; the state is then undefined.
+            ValueError: if no data could have led there; the state is then undefined.
         """
-        self.data = Counted(
-            *(storage.like(m, arrays, f"stored.data.{name}") for name, m in self.data._asdict().items())
+        H, d, A = self.rules.horizon, self.dim, self.n_actions
+        U, P = saved.size.shape[1], saved.planned_rows.shape[1]
+        groups = U if self.rules.rule == DISJOINT else 1
+        N = len(saved.level)
+        shapes = {
+            "rows": (H, U, d, d + 2),
+            "size": (H, U),
+            "rotations": (H, U),
+            "rewards": (H, U, d),
+            "planned_rows": (H, P, d, d + 2),
+            "planned_rewards": (H, P, d),
+            "counts": (H - 1, groups),
+            "planned_counts": (H - 1, groups),
+            "taken": (N, d),
+            "following": (N, A, d),
+            "level": (N,),
+            "widths": (int(saved.planned_counts.sum()) * P * A,),
+        }
+        for name, shape in shapes.items():
+            check_shape(getattr(saved, name), shape)
+        check_levels(saved.size, self.rules.rule)
+        counts, planned = saved.counts, saved.planned_counts
+        sound = (
+            self._capacity() > U or self.rules.rule == SINGLE,
+            0 <= P <= U and (self._keep_plans or P == 0),
+            counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
+            counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
+            0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d),
+            saved.size.sum(axis=1).max() <= episodes
+            and (counts.size == 0 or counts.sum(axis=1).max() <= episodes),
         )
-        self.estimates = Estimates(
-            *(storage.like(m, arrays, f"stored.plan.{name}") for name, m in self.estimates._asdict().items())
-        )
-        self._dirty = storage.like(self._dirty, arrays, "stored.dirty")
-        self._S, self._used, self.planned = (int(number) for number in arrays["stored.levels"])
-        sound_levels = 1 <= self._S <= self._used <= self._capacity() and 0 <= self.planned <= self._S
-        if not sound_levels or self._dirty.min() < 1:
-            raise ValueError("the levels are not those of any data")
+        if not all(sound):
+            raise ValueError("the transitions are not those of any episodes")
+        self._used = self._S = U
         if self.rules.rule == DISJOINT:
-            self.rounds = [[self._no_rounds() for _ in range(self._used)] for _ in self.rounds]
-        for name, rounds in self._named_rounds():
-            count = len(arrays[f"{name}.level"])
-            fresh = [int(number) for number in arrays[f"{name}.fresh"]]
-            if any(not 0 <= number <= count for number in fresh) or len(fresh) > self._capacity():
-                raise ValueError("the widths are not those of any data")
-            shapes = {
-                "taken": np.empty((count, self.dim)),
-                "following": np.empty((count, self.n_actions, self.dim)),
-                "level": np.empty(count, dtype=np.int64),
-                "widths": np.empty((len(fresh), count, self.n_actions)),
-            }
-            sound = {key: storage.like(m, arrays, f"{name}.{key}") for key, m in shapes.items()}
-            rounds.count, rounds.fresh = count, fresh
-            rounds.taken, rounds.following, rounds.level = sound["taken"], sound["following"], sound["level"]
-            rounds.widths = list(sound["widths"])
-            rounds._reserve(max(INITIAL_ROUNDS, count))
+            self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
+        begin = width = 0
+        flat = [rounds for stage in self.rounds for rounds in stage]
+        for rounds, count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
+            part = slice(begin, begin + int(count))
+            rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
+            rounds.planned = int(at_plan)
+            for _ in range(P):
+                block = saved.widths[width : width + at_plan * A].reshape(-1, A)
+                rounds.widths.append(np.empty((len(rounds.level), A)))
+                rounds.widths[-1][:at_plan] = block
+                rounds.fresh.append(int(at_plan))
+                width += int(at_plan) * A
+            begin += int(count)
+        if P > 0:
+            self._plan_again(saved, P)
+        self._take_over(saved.rows, saved.rewards, saved.size, saved.rotations)
+        self._dirty[:] = 1
+        for h in range(1, H):
+            for i in range(P):
+                if not np.array_equal(saved.rows[h, i], saved.planned_rows[h, i]):
+                    for rounds in self.rounds[h - 1]:
+                        rounds.forget_widths(i + 1, i + 1)
 
-    def _named_rounds(self) -> Iterator[tuple[str, Rounds]]:
+    def _plan_again(self, saved: SavedStored, P: int) -> None:
+        """The last plan, from its data and the transitions that there were."""
+        self._take_over(saved.planned_rows, saved.planned_rewards, saved.size[:, :P], saved.rotations[:, :P])
+        flat = [rounds for stage in self.rounds for rounds in stage]
+        counts = [rounds.count for rounds in flat]
+        for rounds in flat:
+            rounds.count = rounds.planned
         for h, stage in enumerate(self.rounds):
-            for i, rounds in enumerate(stage):
-                yield f"stored.rounds.{h}.{i}", rounds
+            for rounds in stage:
+                for i in range(P):
+                    rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
+        self._S = P
+        self.plan()
+        self._S = self._used
+        for rounds, count in zip(flat, counts, strict=True):
+            rounds.count = count
+
+    def _take_over(self, rows: Array, rewards: Array, size: Integers, rotations: Integers) -> None:
+        """These sums, once they are found sound; radii and log-determinants are computed."""
+        rules, levels = self.rules, rows.shape[1]
+        members = np.cumsum(size, axis=1) if rules.rule == NESTED else size
+        for name, array in (("rows", rows), ("rewards", rewards), ("size", size), ("rotations", rotations)):
+            getattr(self.data, name)[:, :levels] = array
+        for h in range(rules.horizon):
+            for i in range(levels):
+                n = float(members[h, i])
+                check_factors(self.data.rows[h, i], rules.regularization, n, 1.0, 0.0)
+                check_sums(self.data.rewards[h, i], np.empty((0, self.dim)), n, rules.horizon + 1.0)
+                self.data.logdet[h, i] = ridge.log_determinant(self.data.rows[h, i], rules.regularization)
+            set_radii(self.data, rules, h, 1, levels)
 
     def _capacity(self) -> int:
         return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
@@ -350,18 +360,40 @@ class Stored:
         self._used = level
 
 
+class FeaturePolicy:
+    """A policy on any observations, from the estimates of stored transitions."""
+
+    def __init__(self, stored: Stored, features: Callable[[str, Any], Array]) -> None:
+        self._stored = stored
+        self._features = features
+
+    def __call__(self, observation: Any, stage: int) -> int:
+        """The action for an observation."""
+        h = check.count("stage", stage, most=self._stored.rules.horizon) - 1
+        q = self._stored.q_values(h, self._features("observation", observation))
+        return int(q.min(axis=0).argmax())
+
+
 def _owned(features: Array) -> Array:
     """A copy: for arrays that cannot be written to, Numba would compile each kernel a second time."""
     return np.array(features, dtype=np.float64, order="C")
 
 
 @jit
-def _learn(data: Counted, h: int, level: int, last: int, x: Array, reward: float, below: Array) -> None:
+def _learn(
+    data: Counted,
+    h: int,
+    level: int,
+    last: int,
+    regularization: float,
+    x: Array,
+    reward: float,
+    below: Array,
+) -> None:
     """Add a round to the sums of the levels from ``level`` to ``last`` of entry h."""
     for i in range(level - 1, last):
-        _, q = ridge.evaluate(data.rows[h, i], x)
         ridge.add(data.rows[h, i], x, 0.0, 1.0, below)
-        data.logdet[h, i] += math.log1p(q)
+        data.logdet[h, i] = ridge.log_determinant(data.rows[h, i], regularization)
         data.rotations[h, i] += 1
         for j in range(x.size):
             data.rewards[h, i, j] += reward * x[j]
@@ -411,29 +443,3 @@ def _choose(
             break
         level += 1
     return best, level
-
-
-@jit
-def _norms(u: Array, norms: Array) -> None:
-    """Of the columns of u; row by row, which the compiler turns into vector instructions."""
-    for k in range(norms.size):
-        norms[k] = 0.0
-    for r in range(u.shape[0]):
-        for k in range(norms.size):
-            norms[k] += u[r, k] * u[r, k]
-    for k in range(norms.size):
-        norms[k] = math.sqrt(norms[k])
-
-
-@jit
-def _least_value(mean: Array, width: Array, beta: float, cap: float, least: Array, value: Array) -> None:
-    """Lower ``least`` (n, n_actions) to Q = clip(mean + β width, 0, cap); its largest entries are V."""
-    n, n_actions = least.shape
-    for k in range(n):
-        best = 0.0
-        for a in range(n_actions):
-            q = min(max(mean[k * n_actions + a] + beta * width[k, a], 0.0), cap)
-            q = min(q, least[k, a])
-            least[k, a] = q
-            best = max(best, q)
-        value[k] = best

@@ -1,0 +1,55 @@
+"""Memory: what an agent will take is known, and said, before it is taken."""
+
+from __future__ import annotations
+
+import os
+
+from unipac import _checks as check
+
+
+def require_room(name: str, what: str, size: int) -> None:
+    """Refuse to allocate more bytes than there are.
+
+    Args:
+        name: the argument that asks for it.
+        what: for what, in words.
+        size: how many bytes.
+    """
+    free = available()
+    check.require(
+        size <= free, name, f"such that {what} fit into memory ({in_words(free)} are free)", Bytes(size)
+    )
+
+
+class Bytes(int):
+    """A number of bytes that shows itself in words."""
+
+    def __repr__(self) -> str:
+        return in_words(self)
+
+
+def in_words(size: float) -> str:
+    """A number of bytes as people read it.
+
+    >>> in_words(3 * 2**29)
+    '1.5 GiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"
+
+
+def available() -> int:
+    """Bytes that can be had now, as far as the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 2**62

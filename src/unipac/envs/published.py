@@ -1,0 +1,134 @@
+"""MDPs from environments of Gymnasium that publish their table ``P``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unipac import _checks as check
+from unipac.envs import tables
+from unipac.envs.finite_mdp import FiniteMDP
+from unipac.envs.instance import FloatArray
+
+
+def from_gymnasium(
+    env: gymnasium.Env[Any, Any],
+    horizon: int,
+    *,
+    initial: ArrayLike | None = None,
+    name: str | None = None,
+) -> FiniteMDP:
+    """The MDP of an environment that publishes its table ``P``, as those of toy text do.
+
+    - States: those of the environment, 0 to S - 1, and one more, number S, where episodes are over: it is
+      never left and pays nothing. What the environment marks as terminated leads there.
+    - Actions: those of the environment.
+    - Rewards: r(s, a, s'), as published. Where several outcomes of an action lead to the same next state,
+      the mean of their rewards: in FrozenLake hole and goal both end the episode, so that an action
+      which may lead to either pays a half on the way to S. All values stay the same.
+    - Horizon: given here; a time limit of the environment is not looked at.
+
+    Args:
+        env: the environment, wrapped or not, with ``P[state][action]`` a list of tuples (probability, next
+            state, reward, terminated), and with states and actions numbered from 0.
+        horizon: number H of stages.
+        initial: distribution of the first state, (S,); by default ``env.initial_state_distrib``.
+        name: name of the instance; by default the id of the environment.
+
+    Returns:
+        The MDP, with S + 1 states and one table for all stages.
+
+    Raises:
+        ValueError: if the environment has no such table, or it is too large.
+
+    Example:
+        >>> env = gymnasium.make("FrozenLake-v1", is_slippery=False)
+        >>> mdp = from_gymnasium(env, horizon=6)
+        >>> mdp
+        <FrozenLake-v1: 17 states, 4 actions, horizon 6>
+        >>> float(mdp.optimal_value()[0])
+        1.0
+    """
+    check.require(isinstance(env, gymnasium.Env), "env", "a Gymnasium environment", env)
+    horizon = check.count("horizon", horizon)
+    bare: Any = env.unwrapped
+    published = getattr(bare, "P", None)
+    check.require(
+        isinstance(published, (dict, list)),
+        "env",
+        "an environment that publishes its table P, as FrozenLake, CliffWalking and Taxi do",
+        env,
+    )
+    n_states = _size("observation_space", env.observation_space)
+    n_actions = _size("action_space", env.action_space)
+    entries = (n_states + 1) * n_actions * (2 * (n_states + 1) + horizon)
+    tables.check_size(entries, f"{n_states + 1} states, {n_actions} actions and horizon {horizon}")
+    if initial is None:
+        initial = getattr(bare, "initial_state_distrib", None)
+        if initial is None:
+            raise ValueError("initial must be given, as env has no initial_state_distrib, got None")
+    start = np.zeros(n_states + 1)
+    start[:-1] = tables.array("initial", initial, (n_states,))
+    transitions, rewards = _read(published, n_states, n_actions)
+    if name is None:
+        name = type(bare).__name__ if env.spec is None else env.spec.id
+    at_all_stages = np.broadcast_to(rewards, (horizon, *rewards.shape))
+    return FiniteMDP(transitions, at_all_stages, start, horizon, name=name)
+
+
+def _size(name: str, space: gymnasium.Space[Any]) -> int:
+    """How many members a space has; they must be 0, 1, ..."""
+    fits = isinstance(space, gymnasium.spaces.Discrete) and space.start == 0
+    check.require(fits, f"env.{name}", "Discrete, from 0 on", space)
+    return int(space.n)  # type: ignore[attr-defined]
+
+
+def _read(published: Any, n_states: int, n_actions: int) -> tuple[FloatArray, FloatArray]:
+    """Transitions and mean rewards by next state, both (S + 1, A, S + 1)."""
+    transitions = np.zeros((n_states + 1, n_actions, n_states + 1))
+    rewards = np.zeros(transitions.shape)
+    for state in range(n_states):
+        for action in range(n_actions):
+            try:
+                outcomes = [tuple(map(float, outcome)) for outcome in published[state][action]]
+                sound = all(len(outcome) == 4 for outcome in outcomes)
+            except (KeyError, IndexError, TypeError, ValueError):
+                sound = False
+            expected = "a list of (probability, next state, reward, terminated)"
+            check.require(sound, f"env.P[{state}][{action}]", expected, _shown(published, state, action))
+            for chance, following, reward, over in outcomes:
+                place = f"the next state in env.P[{state}][{action}]"
+                valid = following in range(n_states)
+                check.require(valid, place, f"an integer from 0 to {n_states - 1}", following)
+                here = (state, action, n_states if over else int(following))
+                transitions[here] += chance
+                if chance > 0:  # the mean so far: exact if the rewards are equal
+                    rewards[here] += (reward - rewards[here]) * (chance / transitions[here])
+    transitions[n_states, :, n_states] = 1.0
+    return transitions, rewards
+
+
+def _shown(published: Any, state: int, action: int) -> object:
+    try:
+        return published[state][action]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def frozen_lake_tables(map_name: str, is_slippery: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Transitions (S, A, S), expected rewards (S, A) and first states (S,) of Gymnasium's FrozenLake-v1."""
+    env: Any = gymnasium.make("FrozenLake-v1", map_name=map_name, is_slippery=is_slippery).unwrapped
+    n_states, n_actions = int(env.observation_space.n), int(env.action_space.n)
+    transitions = np.zeros((n_states, n_actions, n_states))
+    rewards = np.zeros((n_states, n_actions))
+    for state in range(n_states):
+        for action in range(n_actions):
+            for chance, following, reward, _ in env.P[state][action]:
+                transitions[state, action, following] += chance
+                rewards[state, action] += chance * reward
+    initial = np.array(env.initial_state_distrib, dtype=np.float64)
+    env.close()
+    return transitions, np.minimum(rewards, 1.0), initial

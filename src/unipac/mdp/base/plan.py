@@ -1,0 +1,42 @@
+"""What an agent fixes before an episode, and what it learns from one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Plan(NamedTuple):
+    """The policy of an episode and what is promised of it.
+
+    The policy may remember a *level* from one stage to the next, an index p from 0 to P − 1; FLUTE does, other agents
+    have P = 1.
+    """
+
+    action: Integers
+    """(H, P, S): by the level of the stage before; the first stage has the last one."""
+    level: Integers
+    """(H, P, S): the level of the stage, an index p of the next one."""
+    bound: Array
+    """(S,): an upper bound on V*_1."""
+    lower: Array | None
+    """(S,): a lower bound on V^π_1 of this policy, where there is one."""
+    fresh: bool
+    """Whether it was planned anew."""
+
+
+class Episode(NamedTuple):
+    """A finished episode, as arrays of length n ≤ H."""
+
+    state: Integers
+    action: Integers
+    level: Integers
+    """As in the plan, from 0."""
+    reward: Array
+    following: Integers
+    """The next state; -1 after a terminal one, from which nothing more comes."""

@@ -1,0 +1,281 @@
+"""The protocol of searches: ask for samples until enough is known, then answer with a certificate.
+
+An algorithm is a generator, written as its pseudo-code. It yields what it wants sampled and what it would answer if it
+had to stop now, is sent what came, and returns the answer::
+
+    def _steps(self) -> Steps:
+        while ...:
+            sums = yield Request(arms, counts, index, certificate)
+        return index, certificate
+
+It is a function of its parameters and of what it was told. So the log of that is its whole state: saving keeps the log,
+loading and copying replay it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac import _checks as check
+from unipac._agents import Agent, agent, parameter
+from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
+from unipac.envs import BanditInstance
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LARGEST_BATCH = 2**53
+"""Counts up to here are exact as float64."""
+
+
+class Batch(NamedTuple):
+    """What to sample."""
+
+    arms: Integers
+    """(m,): which ones."""
+    counts: Integers
+    """(m,): how often each."""
+
+
+class Answer(NamedTuple):
+    """What a search has found so far."""
+
+    index: int  # type: ignore[assignment]  # it hides a method of tuples
+    """The arm."""
+    certificate: float
+    """With probability 1 − δ, at every moment, nothing is better by more than this."""
+    pulls: int
+    """How many samples it took."""
+    counts: Integers
+    """(n,): how many of each arm."""
+
+
+class Request(NamedTuple):
+    """What an algorithm yields."""
+
+    arms: Any
+    counts: Any
+    index: int  # type: ignore[assignment]  # it hides a method of tuples
+    """What it would answer now, ..."""
+    certificate: float
+    """... and how much worse than the best that can be."""
+
+
+Steps = Generator[Request, Array, tuple[int, float]]
+"""Yields requests, is sent the sums of the rewards of each arm of the batch, (m,); returns arm and certificate."""
+
+
+class Log(NamedTuple):
+    """All that a search was told: the state on disk."""
+
+    lengths: Integers
+    """(batches,): the arms of each batch."""
+    arms: Integers
+    counts: Integers
+    sums: Array
+
+
+@agent
+class Search(Agent):
+    """A search that asks for samples and stops; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    kind: ClassVar[str] = "search"
+    theorem: ClassVar[str] = "PAC"
+
+    delta: float = parameter(
+        0.05, check.probability, "δ, the probability that the answer's certificate is wrong"
+    )
+
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _steps(self) -> Steps:
+        raise NotImplementedError
+
+    @property
+    def certified(self) -> bool:
+        """Whether certificates are proven under the assumptions given."""
+        return True
+
+    @property
+    def guarantee(self) -> str:
+        """What is proven of the answer: "PAC" or "none"."""
+        return self.theorem if self.certified else "none"
+
+    # -- for users -----------------------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """Whether it has stopped by itself."""
+        return self._wanted is None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer so far, with a certificate that holds at every moment."""
+        with self._lock:
+            return Answer(self._index, self._certificate, self._pulls, self._counts.copy())
+
+    @property
+    def pulls(self) -> int:
+        """Samples so far."""
+        return self._pulls
+
+    def _summary(self) -> str:
+        state = "done" if self.done else "searching"
+        return f"{state}, arm {self._index} up to {self._certificate:.3g} after {self._pulls:,} pulls"
+
+    def ask(self) -> Batch:
+        """What to sample next; asked twice, the same. A ``ValueError`` if the search is done."""
+        with self._lock:
+            if self._wanted is None:
+                raise ValueError("ask must not follow the end of the search, got a search that is done")
+            return self._wanted
+
+    def tell(self, sums: ArrayLike) -> None:
+        """The sums of the rewards of each arm of the batch that was asked for, (m,)."""
+        with self._lock:
+            if self._wanted is None:
+                raise ValueError("tell must follow ask, got a search that is done")
+            batch = self._wanted
+            y = floats("sums", sums)
+            check.require(y.shape == batch.arms.shape, "sums", f"of shape {batch.arms.shape}", y.shape)
+            sound = bool((np.abs(y) <= LARGEST_REWARD * batch.counts).all())
+            check.require(sound, "sums", f"finite, and rewards within ±{LARGEST_REWARD:g}", y)
+            self._told(batch, y.copy())
+
+    def run(self, instance: BanditInstance, *, seed: int = 0, max_pulls: SupportsIndex = 10**7) -> Answer:
+        """Sample an instance until done, or until the next batch would exceed ``max_pulls`` in all.
+
+        Batch k is a function of (seed, k): a run may be stopped and continued.
+
+        Args:
+            instance: with the arms of this search.
+            seed: of the noise.
+            max_pulls: the most samples, those of before included; the certificate is valid then too.
+        """
+        self._check_instance(instance)
+        most = check.count("max_pulls", max_pulls, least=0)
+        with self._lock:
+            while self._wanted is not None and self._pulls + int(self._wanted.counts.sum()) <= most:
+                arms, counts = self._wanted
+                self._told(self._wanted, instance.pulls(arms, counts, batch=len(self.state), seed=seed))
+            return self.answer
+
+    def _check_instance(self, instance: Any) -> None:
+        raise NotImplementedError
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def _n_arms(self) -> int:
+        raise NotImplementedError
+
+    def _empty(self) -> list[tuple[Batch, Array]]:
+        self._pulls = 0
+        self._counts = np.zeros(self._n_arms(), dtype=np.int64)
+        self._search = self._steps()
+        self._wanted: Batch | None = None
+        self._advance(None)
+        return []
+
+    def _told(self, batch: Batch, sums: Array) -> None:
+        self.state.append((batch, sums))
+        self._pulls += int(batch.counts.sum())
+        np.add.at(self._counts, batch.arms, batch.counts)
+        self._advance(sums)
+
+    def _advance(self, sums: Array | None) -> None:
+        try:
+            request = next(self._search) if sums is None else self._search.send(sums)
+        except StopIteration as end:
+            self._wanted = None
+            self._index, self._certificate = int(end.value[0]), float(end.value[1])
+            return
+        self._index, self._certificate = int(request.index), float(request.certificate)
+        arms, counts = (np.array(part, dtype=np.int64).reshape(-1) for part in request[:2])
+        self._wanted = Batch(read_only(arms), read_only(counts))  # type: ignore[arg-type]
+
+    def _saved(self) -> Log:
+        batches = [batch for batch, _ in self.state]
+        nothing: Integers = np.empty(0, dtype=np.int64)
+        return Log(
+            np.array([len(batch.arms) for batch in batches], dtype=np.int64),
+            np.concatenate([nothing, *(batch.arms for batch in batches)]),
+            np.concatenate([nothing, *(batch.counts for batch in batches)]),
+            np.concatenate([np.empty(0), *(sums for _, sums in self.state)]),
+        )
+
+    def _restored(self, saved: Any) -> list[tuple[Batch, Array]]:
+        """Replay the log; a ``ValueError`` where the search would have asked for something else."""
+        self.state = []
+        begin = 0
+        for length in saved.lengths.tolist():
+            part = slice(begin, begin + check.count("lengths", length, least=0))
+            batch = self._wanted
+            same = (
+                batch is not None
+                and np.array_equal(batch.arms, saved.arms[part])
+                and np.array_equal(batch.counts, saved.counts[part])
+                and len(saved.sums[part]) == length
+            )
+            check.require(same, "log", "that of this search", f"batch {len(self.state)}")
+            self.tell(saved.sums[part])
+            begin = part.stop
+        check.require(begin == len(saved.arms) == len(saved.sums), "log", "complete", begin)
+        return self.state  # type: ignore[no-any-return]
+
+
+@agent
+class BestArm(Search):
+    """The best of some arms, up to ε; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    arms: Any = parameter(None, None, "(n, d), the arms", positional=True)
+    eps: float = parameter(0.0, check.nonnegative, "ε ≥ 0, how much worse than the best the answer may be")
+    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
+    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
+
+    def _check_parameters(self) -> None:
+        X = floats("arms", self.arms).copy()
+        check.require(X.ndim == 2 and X.size > 0, "arms", "of shape (n, d), not empty", X.shape)
+        check_norms("arms", X, check.LARGEST)
+        self.arms = read_only(X)
+        self._X = X
+
+    @classmethod
+    def made_for(
+        cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
+    ) -> Self:
+        """A search that fits an instance with fixed arms: its noise and norm, unless they are given.
+
+        Args:
+            instance: from ``unipac.envs``.
+            rounds: not needed; searches stop by themselves.
+            seed: for algorithms that break ties at random.
+            parameters: further arguments of the search.
+        """
+        fits = isinstance(instance, BanditInstance) and instance.actions is not None
+        check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
+        told = {"noise": instance.noise, "norm": instance.norm, "seed": seed}
+        names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
+        known = {name: value for name, value in told.items() if name in names}
+        return cls(**{"arms": instance.actions, **known, **parameters})
+
+    def _n_arms(self) -> int:
+        return len(self._X)
+
+    def _largest_gap(self, index: int) -> float:
+        """No arm is better than this one by more, whatever was seen: S max ‖y − x‖."""
+        return self.norm * float(np.linalg.norm(self._X - self._X[index], axis=1).max())
+
+    def _check_instance(self, instance: Any) -> None:
+        fits = isinstance(instance, BanditInstance) and np.array_equal(instance.actions, self._X)  # type: ignore[arg-type]
+        check.require(fits, "instance", "a BanditInstance with the arms of this search", instance)
