@@ -20,6 +20,13 @@ _MODULES = {
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
     "LinGapE": "unipac.pac.lingape",
+    "LazyTrackAndStop": "unipac.pac.lazy_track_and_stop",
+    "RAGE": "unipac.pac.rage",
+    "XYAdaptive": "unipac.pac.xy_adaptive",
+    "ExploreVerify": "unipac.pac.explore_verify",
+    "ALBA": "unipac.pac.alba",
+    "XYStatic": "unipac.pac.xy_static",
+    "GAllocation": "unipac.pac.g_allocation",
 }
 
 

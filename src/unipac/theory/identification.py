@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._inputs import floats
-from unipac.pac import design
+from unipac.linalg import design
 
 
 class IdentificationTime(NamedTuple):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from unipac.pac.design import Span, allocate, design, differences
+from unipac.linalg.design import Span, allocate, design, differences
 from unipac.theory.identification import identification_time
 
 
