@@ -11,6 +11,7 @@ from typing import Any
 
 _MODULES = {
     "Guarded": "unipac.bandits.guarded",
+    "PhasedElimination": "unipac.bandits.phased_elimination",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
     "OFUL": "unipac.bandits.oful",

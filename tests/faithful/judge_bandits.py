@@ -220,7 +220,7 @@ class PhasedElimination:
         self.next_log = math.log(2 * (m - 1) * self.phase * (self.phase + 1) / self.delta)
         e = self.widest * 2.0 ** -(self.phase - 1)
         weights, value = self.design(self.X[self.active])
-        total = 2 * self.R**2 * value * self.next_log / e**2 if e > 0 else 0.0
+        total = 2 * value * self.next_log * (self.R / e) ** 2 if e > 0 else 0.0
         counts = np.maximum(np.ceil(weights * total * (1 - 1e-15)), 1)
         self.plan[self.active] = np.where(weights > 0, counts, 0)
 

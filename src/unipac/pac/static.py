@@ -52,7 +52,7 @@ class StaticSearch(TargetedSearch):
         span = Span.of(X)
         U, Y = span.arms, span.coordinates(self._directions())
         counts, sums = np.zeros(len(X), dtype=np.int64), np.zeros(len(X))
-        asked = _independent(U)
+        asked = _independent(X @ span.basis)
         for i in itertools.count(1):
             if known[1] <= self.eps:
                 break
