@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from unipac import experiments
-from unipac.experiments import cells
-from unipac.experiments.spec import parse
+from unipac.experiments import playing
+from unipac.experiments.reading import parse
 from unipac.experiments.store import Store
 
 TABLES = {
@@ -71,17 +71,14 @@ def many(count: int) -> None:
                 # One run for all seeds of a pair: playing is not what is measured.
                 key = (cell.instance.label, cell.agent.label)
                 if key not in played:
-                    played[key] = cells.compute(cell)
+                    played[key] = playing.compute(cell)
                 store.commit(cell, _with_seed(played[key].parquet, cell.seed))
         print(f"{count:,} cells written in {time.perf_counter() - begin:.1f} s")
         begin = time.perf_counter()
         outcome = experiments.run([(spec, Path(folder))], engine="processes")
         print(f"listed and resumed: {time.perf_counter() - begin:.2f} s ({outcome.finished:,} finished)")
         begin = time.perf_counter()
-        program = (
-            "import sys; from unipac.cli import main; sys.argv = ['unipac', 'report', sys.argv[1]]; main()"
-        )
-        subprocess.run([sys.executable, "-c", program, folder], check=True)
+        subprocess.run([sys.executable, "-m", "unipac", "report", folder], check=True)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         print(f"report: {time.perf_counter() - begin:.1f} s, at most {memory:.2f} GiB")
 

@@ -41,14 +41,14 @@ def trained(agent: Callable[..., Any], d: int, **options: Any) -> Any:
 def test_choose(benchmark: Any, agent: Any, d: int, n: int) -> None:
     learner = trained(agent, d)
     X = unit_rows(np.random.default_rng(1), n, d)
-    benchmark(rounds.choose, learner._state, None, X)
+    benchmark(rounds.choose, learner._memory, None, X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)
 def test_choose_among_fixed_actions(benchmark: Any, d: int, n: int) -> None:
     X = unit_rows(np.random.default_rng(1), n, d)
     learner = trained(unipac.NestedOFUL, d, fixed_actions=X)
-    benchmark(rounds.choose, learner._state, learner._fixed, X)
+    benchmark(rounds.choose, learner._memory, learner._fixed, X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)
@@ -63,7 +63,7 @@ def test_play_100_rounds(benchmark: Any, d: int, n: int) -> None:
 @pytest.mark.parametrize("kernel", ["add", "refresh", "solve", "evaluate"])
 def test_ridge(benchmark: Any, kernel: str, d: int) -> None:
     learner = trained(unipac.OFUL, d)
-    rows = learner._levels.rows[0]
+    rows = learner.state.rows[0]
     x = unit_rows(np.random.default_rng(1), 1, d)[0]
     arguments = {
         "add": (rows, x, 0.1, 1.0, np.empty(d + 2)),
@@ -77,7 +77,7 @@ def test_ridge(benchmark: Any, kernel: str, d: int) -> None:
 @pytest.mark.parametrize("d", [5, 20, 50, 128])
 def test_evaluate_all_levels(benchmark: Any, d: int) -> None:
     learner = trained(unipac.NestedOFUL, d)
-    levels = learner._levels
+    levels = learner.state
     S = stack.top(levels)
     x = unit_rows(np.random.default_rng(1), 1, d)[0]
     benchmark(evaluate_one, levels, S, x, np.empty(S), np.empty(S))
@@ -91,7 +91,7 @@ def test_backward(benchmark: Any, agent: str) -> None:
     S = len(learner.levels()) // 10
 
     def plan() -> None:
-        backward.backward(learner._data, learner._plan, S, np.ones(10, dtype=np.int64))
+        backward.backward(learner.state.data, learner.state.plan, S, np.ones(10, dtype=np.int64))
 
     benchmark(plan)
 

@@ -168,7 +168,7 @@ def stored_plan(episodes: int) -> dict[str, Any]:
             agent.act(features[position])
             position += 1
             agent.observe(rng.random(), features[position], False, h == horizon - 1)
-    engine: Stored = agent._stored
+    engine: Stored = agent.state
     S = engine.S
 
     def plan() -> None:
@@ -207,7 +207,7 @@ def large_choice(worst: bool) -> dict[str, Callable[[], object]]:
     actions /= np.linalg.norm(actions, axis=1, keepdims=True)
     inverses, out = rng.standard_normal((d, 6 * d)), np.empty((n, 6 * d))
     if worst:
-        agent._levels.beta[1:6] *= 100.0
+        agent.state.beta[1:6] *= 100.0
 
     def ten(work: Callable[[], object]) -> Callable[[], object]:
         return lambda: [work() for _ in range(10)]

@@ -4,34 +4,89 @@
 >>> agent = unipac.NestedOFUL(dim=2, noise=0.1)
 >>> decision = agent.choose([[1.0, 0.0], [0.6, 0.8]])
 >>> agent.update(decision, reward=0.5)
+
+Everything is imported when it is first asked for: ``import unipac`` alone loads neither NumPy nor Numba.
 """
 
-import importlib
-from typing import Any
+from __future__ import annotations
 
-from unipac.registry import AGENTS
+from typing import TYPE_CHECKING, Any
+
+from unipac import _gymnasium, _lazy
+
+if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
+    from unipac import bandits, envs, mdp, metrics, pac, registry, theory
+    from unipac._agents import load
+    from unipac.bandits.ball_oful import BallOFUL
+    from unipac.bandits.base.records import Bounds, Decision, Level, Trace
+    from unipac.bandits.linucb import LinUCB
+    from unipac.bandits.nested_oful import NestedOFUL
+    from unipac.bandits.oful import OFUL
+    from unipac.bandits.upac_oful import UPACOFUL
+    from unipac.mdp.base.records import EpisodeTrace
+    from unipac.mdp.linear.flute import FLUTE
+    from unipac.mdp.linear.lsvi_ucb import LSVIUCB
+    from unipac.mdp.linear.nested_flute import NestedFLUTE
+    from unipac.pac.base import Answer, Batch
+    from unipac.pac.lingape import LinGapE
+    from unipac.registry import AGENTS
 
 __version__ = "0.1.0"
 
-_PLACES = {
-    "load": "_agents",
-    "Bounds": "bandits",
-    "Decision": "bandits",
-    "Level": "bandits",
-    "Trace": "bandits",
-    "EpisodeTrace": "mdp",
-    "envs": "",
-    "metrics": "",
-    "theory": "",
+_HOMES = {
+    "AGENTS": "unipac.registry",
+    "Answer": "unipac.pac.base",
+    "Batch": "unipac.pac.base",
+    "Bounds": "unipac.bandits.base.records",
+    "Decision": "unipac.bandits.base.records",
+    "EpisodeTrace": "unipac.mdp.base.records",
+    "Level": "unipac.bandits.base.records",
+    "Trace": "unipac.bandits.base.records",
+    "bandits": "unipac.bandits",
+    "envs": "unipac.envs",
+    "load": "unipac._agents",
+    "mdp": "unipac.mdp",
+    "metrics": "unipac.metrics",
+    "pac": "unipac.pac",
+    "registry": "unipac.registry",
+    "theory": "unipac.theory",
 }
+
+__all__ = [
+    "AGENTS",
+    "FLUTE",
+    "LSVIUCB",
+    "OFUL",
+    "UPACOFUL",
+    "Answer",
+    "BallOFUL",
+    "Batch",
+    "Bounds",
+    "Decision",
+    "EpisodeTrace",
+    "Level",
+    "LinGapE",
+    "LinUCB",
+    "NestedFLUTE",
+    "NestedOFUL",
+    "Trace",
+    "bandits",
+    "envs",
+    "load",
+    "mdp",
+    "metrics",
+    "pac",
+    "registry",
+    "theory",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in AGENTS:
-        return AGENTS[name]
-    if name in _PLACES:
-        place = _PLACES[name]
-        if not place:
-            return importlib.import_module(f"unipac.{name}")
-        return getattr(importlib.import_module(f"unipac.{place}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lazy.look_up(__name__, name, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return _lazy.names(__name__, _HOMES)
+
+
+_gymnasium.register_when_imported()

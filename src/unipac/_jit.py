@@ -1,18 +1,34 @@
-"""The one way in which this library compiles a kernel."""
+"""The one way in which this library compiles a kernel, and keeps it.
+
+A compiled kernel is kept on disk and found again as long as the *contents* of its module, and of all modules
+of this package which that one imports, are the same (`stamp`): a kernel contains those that it calls,
+wherever they are written. Times of files do not matter, nor do files that no kernel imports.
+
+Numba chooses the folder: that of the variable ``NUMBA_CACHE_DIR``, ``__pycache__`` beside the module, or one
+in the home directory. Where none of them can be written, kernels that somebody else compiled beside the
+module are used, such as those that were compiled when an image was built, and others are compiled for the
+process alone.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import functools
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core import caching, event
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+ROOT = "unipac"
+PACKAGE = Path(__file__).parent
 
 
 def jit(function: Callable[P, T]) -> Callable[P, T]:
@@ -39,39 +55,159 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
-    compiled = numba.njit(cache=True, error_model="numpy", **options)(function)
-    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if cache_file is not None and _SOURCES:
-        # Numba recompiles a kernel when its own file changes, but not when a kernel that it contains does.
-        cache_file._source_stamp = _SOURCES
+    compiled = numba.njit(error_model="numpy", **options)(function)
+    if hasattr(compiled, "_cache"):  # not so where compilation is switched off
+        with contextlib.suppress(RuntimeError):  # no folder to keep it in: Numba compiles without
+            compiled._cache = _Kept(function)
     return cast(Callable[P, T], compiled)
 
 
-def _fingerprint() -> str:
-    """Of all source files of the package, by size and time; empty if they are not files."""
-    package = Path(__file__).parent
-    sources = [(str(path.relative_to(package)), path.stat()) for path in sorted(package.rglob("*.py"))]
-    text = "".join(f"{name} {stat.st_size} {stat.st_mtime_ns}\n" for name, stat in sources)
-    return hashlib.sha256(text.encode()).hexdigest() if text else ""
+def cache_folder() -> str | None:
+    """The folder in whose subfolders compiled kernels are kept; None if they are kept nowhere."""
+    try:
+        kept = _Kept(cache_folder)
+    except RuntimeError:
+        return None
+    if not kept.writable:
+        return None
+    beside = isinstance(kept._impl.locator, caching.InTreeCacheLocator)
+    return str(PACKAGE if beside else Path(kept.cache_path).parent)
 
 
-_SOURCES = _fingerprint()
+# -- the cache on disk ---------------------------------------------------------------------------------
+
+
+class _ReadOnly(caching.InTreeCacheLocator):  # type: ignore[misc]
+    """The folder beside the module, where somebody else left kernels that we may only read."""
+
+    def ensure_cache_path(self) -> None:
+        """Nothing is written there."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        found = cls(py_func, py_file)
+        return found if Path(found.get_cache_path()).is_dir() else None
+
+
+class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's folders, and at last one that can only be read."""
+
+    _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
+
+
+class _Kept(caching.FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one kernel, valid while the contents of the sources are the same."""
+
+    _impl_class = _Locations
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self.writable = not isinstance(self._impl.locator, _ReadOnly)
+        contents = stamp(function.__code__.co_filename)
+        if contents:
+            self._cache_file._source_stamp = contents
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError:  # such as files of another user: as good as none
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if self.writable:
+            with contextlib.suppress(OSError):  # the disk is full, or was made read-only since
+                super().save_overload(sig, data)
+
+
+# -- what a kernel depends on --------------------------------------------------------------------------
+
+
+@functools.cache
+def stamp(filename: str) -> str:
+    """A digest of a source file and of all files of the package that it imports, one through the other.
+
+    Empty if there is no such file.
+    """
+    own = Path(filename)
+    if not own.is_file():
+        return ""
+    found: set[Path] = set()
+    waiting = {own}
+    while waiting:
+        path = waiting.pop()
+        found.add(path)
+        waiting |= _imported(path) - found
+    digest = hashlib.sha256()
+    for path in (own, *sorted(found - {own})):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The files of the package that a file imports, at its top or inside of functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {_source(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, path)
+            found |= {_source(f"{base}.{alias.name}") or _source(base) for alias in node.names}
+    return frozenset(source for source in found if source is not None)
+
+
+def _absolute(node: ast.ImportFrom, path: Path) -> str:
+    """The name of the module from which names are imported."""
+    if node.level == 0 or PACKAGE not in path.parents:
+        return node.module or ""
+    here = (ROOT, *path.relative_to(PACKAGE).parts[:-1])
+    return ".".join((*here[: len(here) - node.level + 1], *filter(None, [node.module])))
+
+
+@functools.cache
+def _source(module: str) -> Path | None:
+    """The file of a module of this package; None for other modules, and for names inside of a module."""
+    root, *parts = module.split(".")
+    if root != ROOT:
+        return None
+    path = PACKAGE.joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+# -- what is said about it -----------------------------------------------------------------------------
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled; a cache hit stays silent."""
 
-    said = False
+    def __init__(self) -> None:
+        self.silent = False
 
     def on_start(self, event: event.Event) -> None:
         function = getattr(event.data["dispatcher"], "py_func", None)
         module = getattr(function, "__module__", None) or ""  # None for functions made by exec
-        if not self.said and module.startswith("unipac"):
-            self.said = True
-            print("unipac: compiling its kernels, once per installation ...", file=sys.stderr)
+        if self.silent or module.split(".")[0] != ROOT:
+            return
+        self.silent = True
+        if cache_folder() is None:
+            how = "in every process, as no folder to keep them can be written (NUMBA_CACHE_DIR can name one)"
+        else:
+            how = "once per installation; `unipac warm` compiles all of them"
+        print(f"unipac: compiling kernels, {how} ...", file=sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
         pass
 
 
-event.register("numba:compile", _CompileNotice())
+_notice = _CompileNotice()
+event.register("numba:compile", _notice)
+
+
+@contextlib.contextmanager
+def silently() -> Iterator[None]:
+    """Without the notice that kernels are being compiled: for those who say it themselves."""
+    before, _notice.silent = _notice.silent, True
+    try:
+        yield
+    finally:
+        _notice.silent = before

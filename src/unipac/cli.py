@@ -1,15 +1,14 @@
-"""The command line: ``unipac list``, ``run``, ``report`` and ``bound``."""
+"""The command line: ``unipac list``, ``run``, ``report``, ``bound`` and ``warm``."""
 
 from __future__ import annotations
 
 import enum
-import io
 import shlex
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from rich import box
@@ -18,22 +17,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from unipac import __version__, theory
+from unipac._exits import FAILED, NOT_SEEN, USAGE, Stopped
+from unipac._text import printable
 
-FAILED, USAGE, NOT_SEEN, INTERRUPTED = 1, 2, 3, 130
+FAILURES = "failures.txt"
 
 app = typer.Typer(
     name="unipac",
     help="Experiments with agents that provably converge, and what theory promises of them.",
     epilog=(
         "Start with: unipac run quickstart. Exit codes: 0 all well; 1 some cells failed; 2 something is wrong"
-        " with the command, a file or a folder; 3 with --strict, a prediction was not seen; 130 interrupted."
+        " with the command, a file or a folder; 3 with --strict, a prediction was not seen; 130 interrupted;"
+        " 143 terminated."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+out = Console(highlight=False, width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
 err = Console(stderr=True, highlight=False)
 
 
@@ -46,21 +48,9 @@ class Format(enum.StrEnum):
     PDF = "pdf"
 
 
-def main() -> None:
-    """Run a command; errors are told in a sentence."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
-    try:
-        app()
-    except Exception as error:
-        from unipac.experiments import SpecError, StoreError  # here, since --help needs none of it
-        from unipac.experiments.engines import EngineError
-
-        if not isinstance(error, (SpecError, StoreError, EngineError)):
-            raise
-        err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(USAGE)
+def _safe(text: object) -> str:
+    """Text from elsewhere, which neither marks up nor controls the terminal."""
+    return escape(printable(str(text)))
 
 
 def _version(wanted: bool) -> None:
@@ -84,20 +74,33 @@ def _root(
 @app.command("list")
 def list_all() -> None:
     """List every experiment, agent and instance by name, one line each."""
-    from unipac import bandits, envs, mdp
+    from unipac import envs
     from unipac.experiments.builtin import EXPERIMENTS
-    from unipac.experiments.registry import BANDITS, first_line
+    from unipac.experiments.registry import AGENTS, BANDITS, agent_kind, first_line
 
     experiments = {
         name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E15, in one run"
         for name, parts in EXPERIMENTS.items()
     }
     _print_list("Experiments (unipac run NAME)", experiments)
-    _print_list("Agents for bandits", {name: first_line(agent) for name, agent in bandits.AGENTS.items()})
-    _print_list("Agents for linear MDPs", {name: first_line(agent) for name, agent in mdp.AGENTS.items()})
+    titles = {"bandit": "Agents for bandits", "mdp": "Agents for MDPs", "search": "Searches for the best arm"}
+    for kind, title in titles.items():
+        agents = {name: agent for name, agent in AGENTS.items() if agent_kind(agent) == kind}
+        if agents:
+            _print_list(
+                f"{title}, and what is proven of them", {n: _agent_line(a) for n, a in agents.items()}
+            )
     _print_list("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
-    _print_list("Linear MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
+    _print_list("MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
+
+
+def _agent_line(agent: Any) -> str:
+    """What is proven of an agent, and what it is."""
+    from unipac.experiments.registry import first_line
+
+    theorem = getattr(agent, "theorem", None)
+    return f"{theorem if isinstance(theorem, str) else '':11} {first_line(agent)}"
 
 
 def _print_list(title: str, lines: dict[str, str]) -> None:
@@ -136,29 +139,32 @@ def run(
     [cyan]unipac run mine.toml --engine dask=tcp://10.0.0.1:8786[/] your own on a cluster.
     """
     from unipac.experiments import run as run_cells
+    from unipac.experiments.files import is_there
     from unipac.experiments.store import CELLS
 
     begin = time.perf_counter()
     parts = _parts(name, full, seeds, rounds, folder)
     target = _folder(name, folder)
+    is_there(target / FAILURES, _is_failures)  # it would be written at the end
     try:
         with _Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
             outcome = run_cells(parts, engine=engine, workers=workers, command=_command(), watch=screen.watch)
-    except KeyboardInterrupt:
-        err.print("unipac: interrupted; finished cells are kept, the same command goes on from here")
-        raise typer.Exit(INTERRUPTED) from None
+    except Stopped as stopped:
+        stopped.args = (f"{stopped}; finished cells are kept, the same command goes on from here",)
+        raise
     kept = outcome.finished - outcome.computed
     out.print(
-        f"{outcome.finished:,} of {outcome.cells:,} cells finished in {target}"
+        f"{outcome.finished:,} of {outcome.cells:,} cells finished in {_safe(target)}"
         + (f", {kept:,} of them before" if kept else "")
-        + f" ({_seconds(time.perf_counter() - begin)})"
+        + f" ({_seconds(time.perf_counter() - begin)})",
+        soft_wrap=True,
     )
     seen = True
     for spec, place in parts:
         if any((place / CELLS).glob("*.parquet")):
             seen &= _print_results(spec.title, place)
     if outcome.finished:
-        hint = f"unipac report {shlex.quote(str(target))}"
+        hint = _safe(f"unipac report {shlex.quote(str(target))}")
         out.print(f"\nFor figures and findings: [cyan]{hint}[/]", soft_wrap=True)
     _tell_failures(outcome.failures, target)
     if outcome.failures:
@@ -246,7 +252,7 @@ class _Screen:
         if pair not in self._pairs and len(self._pairs) < self.FIRST_LINES:
             self._pairs.add(pair)
             result = f"{cell}: {cell.instance.rounds:,} rounds in {_seconds(computed.seconds)}"
-            out.print(f"[{cells}] {result}", markup=False, soft_wrap=True)
+            out.print(escape(f"[{cells}] ") + _safe(result), soft_wrap=True)
         elif not err.is_terminal and now - self._last_line > self.SECONDS_BETWEEN_LINES:
             out.print(f"[{cells}] {pace}", markup=False, soft_wrap=True)
             self._last_line = now
@@ -270,15 +276,15 @@ def _print_results(title: str, folder: Path) -> bool:
         words = column in ("agent", "instance", "guarantee")
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows.iter_rows():
-        table.add_row(*map(escape, row))
-    out.print(f"\n[bold]{escape(title)}[/]")
+        table.add_row(*map(_safe, row))
+    out.print(f"\n[bold]{_safe(title)}[/]")
     out.print(table)
     everything = findings(part)
     for finding in everything:
         color = {True: "green", False: "red", None: "yellow"}[finding.seen]
         out.print(
-            f"  [{color}]{finding.verdict:>11}[/]  {escape(finding.prediction)} "
-            f"[dim]{escape(finding.observation)}[/]",
+            f"  [{color}]{finding.verdict:>11}[/]  {_safe(finding.prediction)} "
+            f"[dim]{_safe(finding.observation)}[/]",
             soft_wrap=True,
         )
     return all(finding.seen is not False for finding in everything)
@@ -286,30 +292,37 @@ def _print_results(title: str, folder: Path) -> bool:
 
 def _tell_failures(failures: Sequence[Any], folder: Path) -> None:
     """Print failures and write them to a file; without any, the file of a former run goes."""
-    from unipac._storage import write_atomically
-    from unipac.experiments.store import cannot
+    from unipac.experiments import files
 
-    file = folder / "failures.txt"
-    try:
-        if not failures:
-            file.unlink(missing_ok=True)
-            return
-        write_atomically(file, "\n".join(_failure_text(failure) for failure in failures).encode())
-    except OSError as error:
-        raise cannot("write", file, error) from None
+    file = folder / FAILURES
+    if not failures:
+        files.remove(file, _is_failures)
+        return
+    text = FAILURES_MARK + "\n".join(_failure_text(failure) for failure in failures)
+    files.write(file, text.encode(errors="backslashreplace"), _is_failures)
     err.print(f"\n[bold red]{len(failures):,} {'cell' if len(failures) == 1 else 'cells'} failed:[/]")
     for failure in failures[:10]:
-        err.print(f"  {failure.cell}: {failure.reason}", markup=False, soft_wrap=True)
+        err.print(f"  {_safe(failure.cell)}: {_safe(failure.reason)}", soft_wrap=True)
     if len(failures) > 10:
         err.print(f"  and {len(failures) - 10:,} more")
-    err.print(f"Specs and tracebacks are in {file}; the same command tries again.", soft_wrap=True)
+    err.print(f"Specs and tracebacks are in {_safe(file)}; the same command tries again.", soft_wrap=True)
+
+
+FAILURES_MARK = "unipac: cells that failed\n\n"
+
+
+def _is_failures(stream: BinaryIO) -> bool:
+    """Whether a file is one of ours on failures."""
+    mark = FAILURES_MARK.encode()
+    return stream.read(len(mark)) == mark
 
 
 def _failure_text(failure: Any) -> str:
+    from unipac._text import printable
     from unipac.experiments.spec import to_json
 
     spec = to_json(failure.cell.as_dict()).decode()
-    return f"{failure.experiment}: {failure.cell}\n{failure.reason}\n{spec}{failure.details}"
+    return printable(f"{failure.experiment}: {failure.cell}\n{failure.reason}\n{spec}{failure.details}")
 
 
 # -- report ------------------------------------------------------------------------------------
@@ -337,7 +350,7 @@ def report(
     missed = [finding for finding in everything if finding.seen is False]
     for finding in missed:
         out.print(
-            f"[red]NOT seen[/]  {escape(finding.prediction)} [dim]{escape(finding.observation)}[/]",
+            f"[red]NOT seen[/]  {_safe(finding.prediction)} [dim]{_safe(finding.observation)}[/]",
             soft_wrap=True,
         )
     out.print(
@@ -345,9 +358,9 @@ def report(
         f"{len(missed)} not seen, {sum(finding.seen is None for finding in everything)} not decided"
     )
     if format is Format.HTML:
-        out.print(f"Report: {files[0]}", soft_wrap=True)
+        out.print(f"Report: {_safe(files[0])}", soft_wrap=True)
     else:
-        out.print(f"{len(files)} pictures in {folder / 'figures'}", soft_wrap=True)
+        out.print(f"{len(files)} pictures in {_safe(folder / 'figures')}", soft_wrap=True)
     if strict and missed:
         raise typer.Exit(NOT_SEEN)
 
@@ -412,5 +425,12 @@ def bound(
     out.print("OFUL and LinUCB promise no such bound: their number is infinite on some instances.")
 
 
-if __name__ == "__main__":
-    main()
+# -- warm --------------------------------------------------------------------------------------
+
+
+@app.command()
+def warm() -> None:
+    """Compile every kernel now, once, instead of when it is first used."""
+    from unipac._warm import warm as compile_all
+
+    out.print(_safe(compile_all(progress=True)), soft_wrap=True)

@@ -79,7 +79,6 @@ def test_shapes_types_and_read_only(mdp):
         array = getattr(mdp, name)
         assert array.shape == shape, name
         assert array.dtype == np.float64
-        assert array.flags.c_contiguous
         assert not array.flags.writeable
     assert mdp.optimal_value().shape == (S,)
     assert mdp.optimal_values().shape == (H + 1, S)
@@ -293,17 +292,19 @@ def test_level_policy_value_agrees_with_simulation():
 
 
 @pytest.mark.nojit
-def test_kernel_uses_the_first_levels_only():
+def test_kernel_computes_the_first_stages_only():
     rng = np.random.default_rng(5)
     mdp = random_simplex(seed=5)
     actions, next_level = random_level_policy(rng, 4, 10, 4, 3)
-    expected = level_policy_value(mdp.transitions, mdp.rewards, actions, next_level)
-    wide_actions, wide_next = (np.full((4, 10, 7), 99) for _ in range(2))
-    wide_actions[:, :, :3], wide_next[:, :, :3] = actions, next_level
-    values = np.full((5, 10, 7), NAN)
-    level_values_into(mdp.transitions.copy(), mdp.rewards.copy(), wide_actions, wide_next, 3, values)
-    np.testing.assert_array_equal(values[:, :, :3], expected)
-    assert np.isnan(values[:, :, 3:]).all()
+    expected = level_policy_value(mdp.transitions, mdp.rewards, actions, next_level).transpose(0, 2, 1)
+    action, level = (array.transpose(0, 2, 1).copy() for array in (actions, next_level))
+    for last in range(5):
+        values = expected.copy()
+        values[:last] = NAN
+        action[last:], level[last:] = 99, 99  # not looked at
+        level_values_into(mdp.tables.copy(), mdp.reward_tables.copy(), action, level, last, values)
+        np.testing.assert_array_equal(values, expected)
+        action, level = (array.transpose(0, 2, 1).copy() for array in (actions, next_level))
 
 
 def test_a_policy_without_memory_is_worth_the_same_at_all_levels():
@@ -621,7 +622,7 @@ def test_seeds_repeat_episodes():
         (lambda env: env.step(2), "action must be an integer >= 0 and <= 1, got 2"),
         (lambda env: env.step(0.5), "action must be an integer"),
         (lambda env: LinearMDPEnv("swim"), "mdp must be one of 'river_swim'"),
-        (lambda env: LinearMDPEnv(3), "mdp must be a LinearMDP or the name of one, got 3"),
+        (lambda env: LinearMDPEnv(3), "mdp must be a FiniteMDP or the name of a linear one, got 3"),
         (lambda env: LinearMDPEnv(env.mdp, horizon=3), "arguments must be given with a name only"),
         (
             lambda env: LinearMDPEnv("river_swim", render_mode="human"),

@@ -1,11 +1,15 @@
-"""Agents of a user's own, for the tests of experiments; some behave badly."""
+"""Agents and instances of a user's own, for the tests of experiments; some behave badly."""
 
+import dataclasses
 import os
 import signal
 import time
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+
+import unipac
 
 
 class Uniform:
@@ -52,3 +56,80 @@ class Sleeps(Uniform):
 
     def choose(self, actions):
         time.sleep(600)
+
+
+class Leaves(Uniform):
+    """Ends its worker as if all were well."""
+
+    def choose(self, actions):
+        os._exit(0)
+
+
+class Escapes(Uniform):
+    """Fails with a message that would clear the screen and change the title of the terminal."""
+
+    def choose(self, actions):
+        raise RuntimeError("\x1b[2J\x1b]0;owned\x07")
+
+
+def noted_sphere(log, seed=0):
+    """A sphere that notes how often it is made."""
+    with open(log, "a") as file:
+        file.write("made\n")
+    return unipac.envs.sphere(2, 3, seed=seed)
+
+
+@dataclasses.dataclass
+class Declared:
+    """An agent whose parameters are fields and who says itself how it is made."""
+
+    kind: ClassVar[str] = "bandit"
+    dim: int
+    step: float = 0.5
+    delta: float = 0.25
+    made_with: dict = dataclasses.field(default_factory=dict, init=False)
+
+    @classmethod
+    def made_for(cls, instance, *, rounds, seed, **parameters):
+        agent = cls(instance.dim, **parameters)
+        agent.made_with = {"rounds": rounds, "seed": seed}
+        return agent
+
+    def choose(self, actions):
+        return 0
+
+    def update(self, decision, reward):
+        pass
+
+
+class Counting(Declared):
+    """The same, and takes many rounds in one step."""
+
+    counts_many = True
+
+
+class Answer(NamedTuple):
+    index: int
+    certificate: float
+    pulls: int
+    counts: np.ndarray
+
+
+class EqualPulls:
+    """A search that pulls all arms equally often and answers with the best mean."""
+
+    kind = "search"
+    theorem = "PAC"
+
+    def __init__(self, arms, delta=0.1, noise=1.0, share=1.0, wrong=False):
+        self.arms, self.delta, self.noise, self.share, self.wrong = arms, delta, noise, share, wrong
+
+    def run(self, instance, *, seed, max_pulls):
+        each = max(int(self.share * max_pulls) // len(self.arms), 1)
+        _, means, rewards = instance.rounds(0, each * len(self.arms), seed)
+        seen = [rewards[i * each : (i + 1) * each, i].mean() for i in range(len(self.arms))]
+        # Hoeffding for each arm, a union bound over the arms: the best is at most 2 radii above the answer.
+        radius = self.noise * np.sqrt(2 * np.log(2 * len(self.arms) / self.delta) / each)
+        index = int(np.argmin(means)) if self.wrong else int(np.argmax(seen))
+        certificate = 0.0 if self.wrong else float(max(seen) - seen[index] + 2 * radius)
+        return Answer(index, certificate, each * len(self.arms), np.full(len(self.arms), each))

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import unipac
 from unipac import cli, experiments, metrics
-from unipac.experiments import cells, engines, store
+from unipac.experiments import engines, files, making, playing, store
+from unipac.experiments.reading import parse
 from unipac.experiments.results import load
-from unipac.experiments.spec import parse
 
 HERE = Path(__file__).parent
 
@@ -164,7 +164,7 @@ def table(spec, **wanted):
     cell = next(
         cell for cell in spec.cells() if (cell.agent.label, cell.instance.label) == tuple(wanted.values())
     )
-    return cell, pl.read_parquet(cells.compute(cell, spec.folder).parquet)
+    return cell, pl.read_parquet(playing.compute(cell, spec.folder).parquet)
 
 
 def test_a_bandit_cell_counts_what_the_trace_shows():
@@ -174,7 +174,7 @@ def test_a_bandit_cell_counts_what_the_trace_shows():
     instance = unipac.envs.sphere(2, 3, noise=0.3, seed=int(seeds[0].generate_state(1, np.uint64)[0]))
     agent = unipac.NestedOFUL(2, noise=0.3, norm=1.0, regularization=4.0)
     trace = agent.play(instance, rounds=300, seed=seeds[2])
-    assert frame["round"].to_list() == cells.checkpoints(300)
+    assert frame["round"].to_list() == playing.checkpoints(300)
     for row in frame.iter_rows(named=True):
         part = trace.part(0, row["round"])
         assert row["regret"] == pytest.approx(part.gap.sum(), rel=1e-12)
@@ -284,13 +284,16 @@ def test_stored_transitions_have_no_gap():
 def test_agents_meet_the_same_instance():
     first, second = (cell for cell in small().cells() if cell.seed == 0 and cell.instance.label == "sphere")
     seeds = [np.random.SeedSequence(cell.seed).spawn(3) for cell in (first, second)]
-    made = [cells.make_instance(cell, seed[0]) for cell, seed in zip((first, second), seeds, strict=True)]
+    made = [
+        making.make_instance(cell.instance, seed[0])
+        for cell, seed in zip((first, second), seeds, strict=True)
+    ]
     assert (made[0].theta == made[1].theta).all()
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7, 10, 99, 1000, 123_456])
 def test_checkpoints(rounds):
-    numbers = cells.checkpoints(rounds)
+    numbers = playing.checkpoints(rounds)
     assert numbers[0] == 1
     assert numbers[-1] == rounds
     assert numbers == sorted(set(numbers))
@@ -380,7 +383,7 @@ def test_a_damaged_cell_is_computed_anew_after_it_was_deleted(tmp_path, referenc
 
 
 def test_disk_full(tmp_path, monkeypatch):
-    write, calls = store.write_atomically, []
+    write, calls = files.write_atomically, []
 
     def full(target, content, suffix=""):
         calls.append(target)
@@ -388,7 +391,7 @@ def test_disk_full(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(target, content, suffix)
 
-    monkeypatch.setattr(store, "write_atomically", full)
+    monkeypatch.setattr(files, "write_atomically", full)
     with pytest.raises(experiments.StoreError, match=r"No space left.*free some space.*finished is kept"):
         run(small(), tmp_path)
     kept = {path.name for path in (tmp_path / "cells").glob("*.parquet")}
@@ -396,7 +399,7 @@ def test_disk_full(tmp_path, monkeypatch):
     assert run(small(), tmp_path).computed == 4
 
 
-@pytest.mark.parametrize("what", ["pathlib.Path.mkdir", "unipac.experiments.store.write_atomically"])
+@pytest.mark.parametrize("what", ["pathlib.Path.mkdir", "unipac.experiments.files.write_atomically"])
 def test_an_unwritable_folder(tmp_path, monkeypatch, what):
     """The refusal of the system is imitated: a real folder would not refuse root."""
 
@@ -508,7 +511,7 @@ dim = 2
 
 
 def start_run(folder, out):
-    command = [sys.executable, "-m", "unipac.cli", "run", "slow.toml", "--out", str(out), "--workers", "2"]
+    command = [sys.executable, "-m", "unipac", "run", "slow.toml", "--out", str(out), "--workers", "2"]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -570,7 +573,7 @@ def test_ctrl_c(tmp_path):
         "[agents.long]\nagent = 'own_agents:Sleeps'\n[instances.s]\ninstance = 'sphere'\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "unipac.cli", "run", "long.toml", "--out", "out", "--workers", "1"],
+        [sys.executable, "-m", "unipac", "run", "long.toml", "--out", "out", "--workers", "1"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -638,7 +641,7 @@ def command(*arguments, code=0):
 def program(*arguments, folder):
     """As a user calls it, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "unipac.cli", *map(str, arguments)],
+        [sys.executable, "-m", "unipac", *map(str, arguments)],
         cwd=folder,
         capture_output=True,
         text=True,

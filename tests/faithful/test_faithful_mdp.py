@@ -10,7 +10,7 @@ from naive_mdp import NaiveFLUTE, mixture, policy_value
 
 import unipac
 from unipac.envs import random_simplex, river_swim
-from unipac.mdp.base.agent import _uniforms
+from unipac.envs.simulation import episode_uniforms
 from unipac.mdp.feature_maps import TileCoding
 
 DELTA = 0.1
@@ -77,14 +77,14 @@ def test_agents_act_as_the_pseudo_code(name, replan, case):
     agent, judge = pair(name, mdp, scale=[0.3, 0.05][case % 2], regularization=regularization, replan=replan)
     optimum = mdp.optimal_value()
     starts = rng.integers(0, 4, 250)
-    uniforms = _uniforms(case, 0, H)
+    uniforms = episode_uniforms(case, 0, H)
     for k in range(250):
         trace = agent.play(mdp, episodes=1, seed=case, initial_states=starts[k : k + 1])
         if trace.replanned[0]:
             judge.plan()
             for h in range(H):
                 for level in range(judge.S):
-                    np.testing.assert_allclose(agent._plan.Q[h, level], judge.Q[h][level], atol=1e-8)
+                    np.testing.assert_allclose(agent.state.plan.Q[h, level], judge.Q[h][level], atol=1e-8)
         else:
             assert replan == "lazy"
         if k % 10 == 0:
@@ -101,7 +101,7 @@ def test_lazy_replans_when_it_should(name):
     """Exactly when a level was opened at stage 1 or some log det rose by more than log 1.25 + 1e-9."""
     mdp = random_simplex(n_states=3, n_actions=2, dim=3, horizon=3, seed=1)
     agent, judge = pair(name, mdp, scale=0.1, regularization=1.0, replan="lazy")
-    uniforms = _uniforms(0, 0, 3)
+    uniforms = episode_uniforms(0, 0, 3)
     planned = None
     for k in range(200):
         now = {(h, i): judge.logdet(h, i) for h in range(1, 4) for i in range(1, judge.S + 1)}
@@ -126,7 +126,7 @@ def test_play_in_parts_and_by_hand_is_one_run(name):
     np.testing.assert_array_equal(trace.level, np.concatenate([first.level, second.level]))
     cumulative = np.cumsum(mdp.transitions, axis=3)
     for k in range(1500):
-        numbers = _uniforms(3, k // 1024, 5)[k % 1024]
+        numbers = episode_uniforms(3, k // 1024, 5)[k % 1024]
         s = int(np.searchsorted(np.cumsum(mdp.initial), numbers[0], side="right"))
         for h in range(5):
             a = loop.act(s)
@@ -135,9 +135,9 @@ def test_play_in_parts_and_by_hand_is_one_run(name):
             s = following
     assert loop.episodes == whole.episodes == 1500
     for agent in (parts, loop):
-        for a, b in zip(whole._data, agent._data, strict=True):
+        for a, b in zip(whole.state.data, agent.state.data, strict=True):
             np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(whole._plan.Q, agent._plan.Q)
+        np.testing.assert_array_equal(whole.state.plan.Q, agent.state.plan.Q)
         np.testing.assert_array_equal(whole.policy(), agent.policy())
 
 
@@ -159,7 +159,7 @@ def test_flute_with_one_stage_is_upac_oful():
         assert bandit.bounds(features[s]).ucb.min() > 0.0
         assert bandit.bounds(features[s]).ucb.max() < 1.0
         assert a == decision.index
-        assert flute._waiting[2] == decision.level
+        assert flute._waiting.level + 1 == decision.level
         flute.observe(features[s, a] @ theta, 0)
         bandit.update(decision, features[s, a] @ theta)
     assert [level.size for level in bandit.levels()] == [level.size for level in flute.levels()]
@@ -170,7 +170,7 @@ def test_one_hot_widths_are_counts():
     mdp = river_swim(n_states=3, horizon=2)
     agent = unipac.LSVIUCB(mdp.features, horizon=2, episodes=300, regularization=4.0)
     agent.play(mdp, episodes=300, seed=0)
-    visits = 1 / agent._data.width2[:, 0] - 4.0
+    visits = 1 / agent.state.data.width2[:, 0] - 4.0
     np.testing.assert_allclose(visits, np.rint(visits), atol=1e-9)
     assert visits[0].sum() == pytest.approx(300)
 
@@ -181,7 +181,7 @@ def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
         mdp.features, horizon=3, episodes=500, radius="mixture", bonus_scale=0.0, regularization=0.1
     )
     agent.play(mdp, episodes=500, seed=1)
-    data = agent._data
+    data = agent.state.data
     V = np.zeros(4)
     for h in (2, 1, 0):
         M_R = data.rows[h, 0]
@@ -190,7 +190,7 @@ def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
         V = np.clip(mdp.features @ w, 0, 3).max(axis=1)
     assert np.asarray(agent.policy()).shape == (3, 4)
     agent.play(mdp, episodes=1, seed=1)  # plans with the data so far
-    np.testing.assert_allclose(agent._plan.V[0, 0], V, atol=1e-8)
+    np.testing.assert_allclose(agent.state.plan.V[0, 0], V, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -205,8 +205,8 @@ def test_certified_runs_are_optimistic_everywhere(name):
         above = True
         for _ in range(20):
             agent.play(mdp, episodes=100, seed=seed)
-            planned = max(level.level for level in agent.levels()) - agent._plan.due[0]
-            above &= bool((agent._plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all())
+            planned = agent.state.planned.levels[0]
+            above &= bool((agent.state.plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all())
             assert agent.certified == (scale == 1.0)
         return above
 
@@ -245,7 +245,7 @@ def test_the_certificate_of_an_episode(name):
             assert silent.play(mdp, episodes=1, seed=seed).gap[0] == gap
             for agent in (asked, silent):
                 agent.play(mdp, episodes=episodes, seed=seed)
-        np.testing.assert_array_equal(asked._plan.Q, silent._plan.Q)
+        np.testing.assert_array_equal(asked.state.plan.Q, silent.state.plan.Q)
         assert certificates[-1] < certificates[0] == 3.0
     scaled = AGENTS[name](mdp.features, horizon=3, radius="finite", bonus_scale=0.5, **extra)
     assert np.isnan(scaled.certificate(0))
@@ -257,7 +257,7 @@ def test_a_radius_too_small_gives_wrong_certificates():
     wrong = 0
     for seed in range(20):
         agent = unipac.NestedFLUTE(mdp.features, horizon=3)
-        agent._rules = agent._rules._replace(scale=0.002)
+        agent._way.rules = agent._way.rules._replace(scale=0.002)
         for _ in range(10):
             agent.play(mdp, episodes=100, seed=seed)
             claimed = agent.certificate(0)
@@ -291,7 +291,7 @@ def test_save_and_load_in_the_middle_of_an_episode(name, tmp_path):
         player.observe(0.0, 1, truncated=True)
     traces = [player.play(mdp, episodes=500, seed=1) for player in (agent, loaded)]
     np.testing.assert_array_equal(traces[0].gap, traces[1].gap)
-    np.testing.assert_array_equal(agent._plan.Q, loaded._plan.Q)
+    np.testing.assert_array_equal(agent.state.plan.Q, loaded.state.plan.Q)
 
 
 @pytest.mark.parametrize("progress", [False, True])
@@ -436,8 +436,8 @@ def test_terminated_and_truncated():
             agent.act(0)
             agent.observe(1.0, 0)
     assert kept.episodes == ended.episodes == 100
-    assert kept._data.arrivals[0, 0, 1, 0] == 50.0
-    assert ended._data.arrivals[0, 0, 1, 0] == 0.0
+    assert kept.state.data.arrivals[0, 0, 1, 0] == 50.0
+    assert ended.state.data.arrivals[0, 0, 1, 0] == 0.0
 
 
 def test_rewards_are_rescaled():
@@ -446,7 +446,7 @@ def test_rewards_are_rescaled():
     assert not agent.certified
     agent.act(0)
     agent.observe(-1.0, 1)
-    assert agent._data.rewards[0, 0, 0] == 0.25
+    assert agent.state.data.rewards[0, 0, 0] == 0.25
     agent.act(0)
     with pytest.raises(ValueError, match=r"reward must be in \[-2, 2\]"):
         agent.observe(2.5, 1)
@@ -513,9 +513,9 @@ def test_bad_input_is_named_and_changes_nothing(call, message):
     mdp = river_swim(n_states=4, horizon=5)
     agent = unipac.NestedFLUTE(mdp.features, horizon=5, radius="mixture")
     agent.play(mdp, episodes=50, seed=0)
-    before = [array.copy() for array in agent._data]
+    before = [array.copy() for array in agent.state.data]
     with pytest.raises(ValueError, match=message):
         call(agent, mdp)
-    for a, b in zip(before, agent._data, strict=True):
+    for a, b in zip(before, agent.state.data, strict=True):
         np.testing.assert_array_equal(a, b)
     assert agent.episodes == 50

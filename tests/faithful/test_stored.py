@@ -160,16 +160,16 @@ def test_equals_the_agents_that_count(name, replan):
             mdp, engine, rng, terminate=0.05, truncate=0.05
         ):
             assert agent.act(s) == a
-            assert agent._waiting[2] == level
+            assert agent._waiting.level + 1 == level
             if h == 0 and k % 10 == 0:
                 for stage in range(3):
                     for state in range(5):
                         q = engine.q_values(stage, mdp.features[state])
-                        np.testing.assert_allclose(q, agent._plan.Q[stage, : len(q), state], atol=1e-8)
+                        np.testing.assert_allclose(q, agent.state.plan.Q[stage, : len(q), state], atol=1e-8)
             agent.observe(reward, following, terminal, truncated)
     assert name == "LSVIUCB" or engine.S >= 5
-    np.testing.assert_array_equal(engine.data.size, agent._data.size[:, : engine.data.size.shape[1]])
-    np.testing.assert_allclose(engine.data.beta, agent._data.beta[:, : engine.data.size.shape[1]], atol=1e-10)
+    np.testing.assert_array_equal(engine.data.size, agent.state.data.size[:, : engine.data.size.shape[1]])
+    np.testing.assert_allclose(engine.data.beta, agent.state.data.beta[:, : engine.data.size.shape[1]], atol=1e-10)
 
 
 def test_a_terminal_transition_has_no_value_after_it_and_a_truncated_episode_has():

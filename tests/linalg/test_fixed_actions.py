@@ -16,8 +16,8 @@ def random_actions(rng, n, d):
 def unknown_levels(agent):
     return [
         level
-        for level in range(1, stack.top(agent._levels) + 1)
-        if fixed_actions.is_unknown(agent._table, level)
+        for level in range(1, stack.top(agent.state) + 1)
+        if fixed_actions.is_unknown(fixed_actions.unpacked(agent._fixed), level)
     ]
 
 
@@ -27,14 +27,14 @@ def test_inner_levels_wait_until_they_are_needed():
     X = random_actions(rng, 60, 4)
     agent = unipac.NestedOFUL(4, noise=0.5, fixed_actions=X)
     agent.play(X, X @ X[0] + 0.5 * rng.standard_normal((300, 1)))
-    top = stack.top(agent._levels)
+    top = stack.top(agent.state)
     assert top >= 3
     waiting = unknown_levels(agent)
     assert waiting, "no level waits: the test shows nothing"
     assert top not in waiting
     # The outermost level now says nothing, so that a choice needs the others.
-    agent._levels.beta[top - 1] *= 100.0
-    fixed_actions.bound(agent._table, agent._levels, top)
+    agent.state.beta[top - 1] *= 100.0
+    fixed_actions.bound(fixed_actions.unpacked(agent._fixed), agent.state, top)
     decision = agent.choose()
     assert len(unknown_levels(agent)) < len(waiting)
     ucb = agent.bounds().ucb

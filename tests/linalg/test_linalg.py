@@ -1,13 +1,19 @@
 """The algebra of one ridge regression, of the race for the best action, and of fixed actions."""
 
+import ast
 import math
+from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from naive import level_counts
 
 import unipac
 from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from unipac import _jit
+from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
+from unipac._jit import jit
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions
@@ -55,7 +61,7 @@ def test_factors_are_those_of_the_gram_matrix(d, rounds, regularization):
     np.testing.assert_allclose(R.T @ z, X.T @ y, rtol=0, atol=1e-12 * (1 + rounds))
     expected = np.linalg.slogdet(Sigma / regularization)[1]
     assert levels.logdet[0] == pytest.approx(expected, abs=1e-11)
-    assert ridge.log_determinant(levels.rows[0], regularization) == pytest.approx(expected, abs=1e-11)
+    assert levels.logdet[0] == ridge.log_determinant(levels.rows[0], regularization)  # to the last bit
     theta = rng.standard_normal(d)
     w = np.linalg.solve(Sigma, X.T @ y)
     distance = math.sqrt((w - theta) @ Sigma @ (w - theta))
@@ -90,10 +96,13 @@ def brute_force(levels, S, X):
     return k, means[k], width2[k]
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64)])
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [(1, 1), (3, 1), (7, 4), (16, 5), (40, 20), (300, 20), (1000, 64), (4, 200), (9, 131), (1001, 33)],
+)
 @pytest.mark.parametrize("equal_arms", [False, True])
 def test_the_race_finds_the_first_maximiser(n, d, equal_arms):
-    """By columns (small) and by BLAS products (n d² ≥ 1e5), also if many actions tie up to rounding."""
+    """One by one (small) and by products (n d² ≥ 1e5), also if many actions tie up to rounding."""
     rng = np.random.default_rng(n + d)
     levels = stack_of(rng, d, 4)
     for _ in range(3):
@@ -159,7 +168,7 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization,
             player.update(player.choose(), 0.3, times=10**6)
         if begin == 2000:
             player.update(player.choose(), 1e6)  # an outlier
-        levels, fixed = player._levels, player._table
+        levels, fixed = player.state, fixed_actions.unpacked(player._fixed)
         top = stack.top(levels)
         known = [i for i in range(top) if not fixed_actions.is_unknown(fixed, i + 1)]
         assert top - 1 in known
@@ -206,7 +215,7 @@ def test_a_million_collinear_rounds(agent):
     learner = agent(d, regularization=regularization)
     learner.absorb(features / GRID, rewards / GRID)
     Sigma, b = regression(features, rewards, regularization)
-    outermost = learner._levels.rows[stack.top(learner._levels) - 1]
+    outermost = learner.state.rows[stack.top(learner.state) - 1]
     played = [directions[i] * scale / GRID for i in (0, 1) for scale in (1, 500, 999)]
     for kind in (played, list(random_actions(rng, 6, d))):
         exact = np.array([mean_and_width(Sigma, b, x) for x in kind])
@@ -222,7 +231,7 @@ def test_many_equal_rounds_agree_with_fractions(agent, times):
     x = np.array([0.6, 0.64, 0.48]) * 0.9
     learner = agent(3, regularization=4.0)
     learner.update(learner.choose([x]), 0.7, times=times)
-    outermost = learner._levels.rows[stack.top(learner._levels) - 1]
+    outermost = learner.state.rows[stack.top(learner.state) - 1]
     for probe in (x, np.array([0.6, 0.64, 0.4800001]), np.array([-0.8, 0.6, 0.0]), np.array([0.0, 0.0, 1.0])):
         mean, width2 = ridge.evaluate(outermost, probe)
         exact_mean, exact_width2 = after_equal_rounds(x, 0.7, times, 4.0, probe)
@@ -287,10 +296,138 @@ def test_grown_stacks_keep_their_state():
         agent.update(agent.choose([[norm]]), norm)
     assert [level.size for level in agent.levels()] == [0] + [1] * 30
     i = 17  # level 18 holds the one action of norm 2^-17
-    mean, width2 = ridge.evaluate(agent._levels.rows[i], np.array([1.0]))
+    mean, width2 = ridge.evaluate(agent.state.rows[i], np.array([1.0]))
     assert width2 == pytest.approx(1 / (1 + norms[i - 1] ** 2), rel=1e-15)
     assert mean == pytest.approx(norms[i - 1] ** 2 / (1 + norms[i - 1] ** 2), rel=1e-15)
 
 
 def test_table_without_actions_is_empty():
     assert fixed_actions.filled(np.empty((0, 3)), stack.empty(4, 3, 1.0)).bound.shape == (4, 0)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 13])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 17])
+def test_products_are_those_of_single_actions(n, d):
+    """Whole panels and pieces of them, all numbers of rows that are left; within the slack for rounding."""
+    rng = np.random.default_rng(n + 100 * d)
+    levels = stack_of(rng, d, 2)
+    X = random_actions(rng, n, d)
+    panels = np.full((argmax.panels_of(n), d, argmax.PANEL), np.nan)
+    argmax.fill_panels(X, panels)
+    mean, width2 = np.full(n + 1, 7.0), np.full(n + 1, 7.0)
+    argmax.product(levels.rows[1], panels, n, mean, width2)
+    assert (mean[n], width2[n]) == (7.0, 7.0)  # nothing beyond the last action is written
+    slack = argmax.rounding(d, argmax.squared_factor(levels.rows[1]), 1.0)
+    for k, x in enumerate(X):
+        exact_mean, exact_width2 = ridge.evaluate(levels.rows[1], x)
+        assert abs(math.sqrt(width2[k]) - math.sqrt(exact_width2)) <= slack
+        assert abs(mean[k] - exact_mean) <= slack * argmax.outcome_norm(levels.rows[1])
+
+
+def test_rounds_call_no_blas():
+    """Nowhere in the kernels of a round, nor in what they import: threads cost more than a choice takes."""
+    package = Path(unipac.__file__).parent
+    found, waiting = set(), {package / "bandits" / "base" / "rounds.py"}
+    while waiting:
+        path = waiting.pop()
+        found.add(path)
+        waiting |= _jit._imported(path) - found
+    assert package / "linalg" / "fast" / "argmax.py" in found
+    assert [call for path in sorted(found) for call in calls_of_blas(path)] == []
+    assert calls_of_blas(package / "bandits" / "ball_oful.py")  # negative control
+
+
+def calls_of_blas(path):
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    products = ("dot", "matmul", "svd", "qr", "inv", "solve")
+    named = [node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in products]
+    return named + [path.name for node in nodes if isinstance(node, ast.MatMult)]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("d", [1, 2, 3, 20, 1000])
+@pytest.mark.parametrize("regularization", [1e-50, 1e-3, 1.0, 2.0, 1e50])
+@pytest.mark.parametrize("exponents", [(-60, 60), (59, 60), (-60, -59), (-0.1, 0.1), (0, 0)])
+def test_log_determinant_is_exact_to_rounding(d, regularization, exponents):
+    """2 Σ log(R_ii/√λ) with 60 digits, relative to Σ |log(R_ii/√λ)|, for products of all sizes."""
+    mpmath.mp.dps = 60
+    rng = np.random.default_rng(d)
+    diagonal = 10.0 ** rng.uniform(*exponents, d)
+    rows = np.full((d, d + 2), np.nan)
+    rows[np.arange(d), np.arange(d) + 1] = diagonal
+    terms = [
+        2 * mpmath.log(mpmath.mpf(r)) - mpmath.log(mpmath.mpf(regularization)) for r in diagonal.tolist()
+    ]
+    found = ridge.log_determinant(rows, regularization)
+    size = max(1.0, float(sum(abs(term) for term in terms)))
+    assert abs(found - float(sum(terms))) <= 1.2e-16 * (d + 8) * size
+
+
+def test_log_determinant_without_data_is_zero():
+    """To the last bit, also where √λ is not exact."""
+    for d in (1, 2, 7):
+        for regularization in (1e-50, 0.1, 1 / 3, 2.0, 1e50):
+            rows = np.empty((d, d + 2))
+            ridge.reset(rows, regularization)
+            assert ridge.log_determinant(rows, regularization) == 0.0
+
+
+@pytest.mark.parametrize("rule", [stack.SINGLE, stack.DISJOINT, stack.NESTED])
+def test_log_determinants_depend_on_the_factors_alone(rule):
+    """So that whoever has R can go on bit for bit: after single rounds, many equal ones, and a refresh."""
+    rng = np.random.default_rng(5)
+    d, regularization = 3, 0.3
+    levels = stack.empty(40, d, regularization)
+    below, width2 = np.empty(d + 2), np.empty(40)
+    S = 1
+    for k, x in enumerate(random_actions(rng, 600, d)):
+        evaluate_one(levels, S, x, np.empty(40), width2)
+        _, S = stack.add(levels, S, rule, x, 0.5, 1 if k % 50 else 1000, width2, regularization, below)
+        for i in range(S):
+            assert levels.logdet[i] == ridge.log_determinant(levels.rows[i], regularization)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_widths_at_the_smallest_regularization(seed):
+    """To 1e-6 after a million collinear rounds; negative control: not so at 1e-20."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 7))
+    direction = rng.standard_normal(d)
+    direction = np.rint(1000 * direction / np.linalg.norm(direction)).astype(np.int64)
+    features = direction * rng.integers(1, 1000, (10**6, 1))
+    probes = [direction / GRID, direction / np.linalg.norm(direction), *random_actions(rng, 4, d), *np.eye(d)]
+    for ratio, accurate in ((SMALLEST_RATIO, True), (1e-20, False)):
+        levels = stack.empty(1, d, ratio)
+        learn_all(levels, features / GRID, ratio, np.empty(1), np.empty(d + 2))
+        Sigma, b = regression(features, np.zeros(10**6, dtype=np.int64), ratio)
+        errors = [
+            abs(math.sqrt(ridge.evaluate(levels.rows[0], x)[1]) / mean_and_width(Sigma, b, x)[1] - 1)
+            for x in probes
+        ]
+        assert (max(errors) <= 1e-6) == accurate
+
+
+@jit
+def learn_all(levels, X, regularization, width2, below):
+    S, once = int(np.int64(1)), int(np.int64(1))
+    for k in range(X.shape[0]):
+        _, width2[0] = ridge.evaluate(levels.rows[0], X[k])
+        stack.add(levels, S, stack.SINGLE, X[k], 0.0, once, width2, regularization, below)
+
+
+@pytest.mark.parametrize("ratio", [1e-3, SMALLEST_RATIO])
+def test_widths_after_the_largest_step(ratio):
+    """To 1e-6 after as many equal rounds as may come at once; negative control: not after 10^8 times more."""
+    x = np.array([0.6, 0.64, 0.48]) * 0.9
+    probes = (x, 0.3 * x, np.array([0.6, 0.64, 0.4800001]), np.array([0.0, 0.0, 1.0]))
+    for growth, accurate in ((LARGEST_GROWTH, True), (1e8 * LARGEST_GROWTH, False)):
+        times = int(growth * ratio)
+        levels = stack.empty(1, 3, ratio)
+        ridge.add(levels.rows[0], x, 0.0, float(times), np.empty(5))
+        ridge.refresh(levels.rows[0])
+        errors = []
+        for probe in probes:
+            _, exact = after_equal_rounds(x, 0.0, times, ratio, probe)
+            errors.append(abs(math.sqrt(ridge.evaluate(levels.rows[0], probe)[1] / exact) - 1))
+        assert (max(errors) <= 1e-6) == accurate, max(errors)

@@ -8,7 +8,7 @@ import unipac
 from unipac._jit import jit
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
-from unipac.linalg.fast import packing, simd
+from unipac.linalg.fast import fixed_actions, packing, simd
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 
 
@@ -143,7 +143,7 @@ def test_bounds_of_the_table_are_never_too_small(agent, regularization, norm):
         for block in range(24):
             rewards = X @ rng.standard_normal(d) / norm + rng.standard_normal((30, 1)) * 10.0 ** (block % 4)
             learner.play(X, rewards)
-            levels, table = learner._levels, learner._table
+            levels, table = learner.state, fixed_actions.unpacked(learner._fixed)
             S = stack.top(levels)
             means, width2 = np.empty(S), np.empty(S)
             for k, x in enumerate(X):
@@ -173,3 +173,16 @@ def test_other_listeners_hear_of_every_compilation():
     finally:
         numba.core.event.unregister("numba:compile", listener)
     assert heard == ["made_by_exec"]
+
+
+@jit
+def stored_products(a, out):
+    simd.store(out, 1, simd.add_product(simd.load(a, 0), 3.0, simd.load(a, 4)))
+
+
+@pytest.mark.nojit
+def test_products_are_added_and_stored():
+    """Small integers: rounding once or twice is the same."""
+    a, out = np.arange(8.0), np.zeros((2, 3))
+    stored_products(a, out)
+    np.testing.assert_array_equal(out.reshape(-1), [0, 12, 16, 20, 24, 0])

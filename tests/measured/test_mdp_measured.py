@@ -34,8 +34,8 @@ def test_a_certified_run_that_is_not_vacuous(capsys):
                 last = (trace.gap > 0.01).mean()
                 first = last if first is None else first
                 plans += trace.replanned.sum()
-                planned = max(level.level for level in agent.levels()) - agent._plan.due[0]
-                assert (agent._plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all()
+                planned = agent.state.planned.levels[0]
+                assert (agent.state.plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all()
             assert agent.certified
             assert all(level.size <= level.bound for level in agent.levels())
             regret[name].append(total)

@@ -483,6 +483,40 @@ def test_sections_are_read_from_the_folders_of_a_run(tmp_path):
         sections_in(tmp_path / "small" / "cells")
 
 
+@pytest.mark.parametrize("form", ["html", "svg"])
+def test_figures_are_computed_once(tmp_path, monkeypatch, form):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return regret(*arguments)
+
+    regret = panels.regret
+    monkeypatch.setattr(panels, "regret", counted)
+    parts = [Section("a", "A", "", made(seeds=2)), Section("b", "B", "", made(("free",), seeds=2))]
+    build(parts, tmp_path, form)
+    assert [len(findings(part)) for part in parts] == [6, 6]
+    assert len(calls) == 2
+
+
+def test_an_agent_has_one_look_in_all_sections():
+    parts = [Section("a", "A", "", made(seeds=2)), Section("b", "B", "", made(("free",), seeds=2))]
+    chosen = style.looks(AGENTS)
+    for part in parts:
+        for figure in part.figures:
+            assert all(panel.looks == chosen for panel in figure.with_looks(chosen).drawn.panels)
+    page = html.render(parts, "", title="t")
+    specs = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.S)[1])
+    colours = {
+        tuple(zip(scale["domain"], scale["range"], strict=True))
+        for spec in specs
+        for scale in [spec["layer"][0]["encoding"]["color"]["scale"]]
+    }
+    assert {colour for pairs in colours for agent, colour in pairs if agent == "free"} == {
+        chosen["free"].color
+    }
+
+
 def test_build_refuses_what_it_cannot_write(tmp_path):
     with pytest.raises(ValueError, match="at least one"):
         build([], tmp_path, "html", "")

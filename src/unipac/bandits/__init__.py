@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.records import Bounds, Decision, Level, Trace
-from unipac.registry import AGENTS
+from unipac import _lazy
 
-__all__ = ["BanditAgent", "Bounds", "Decision", "Level", "Trace"]
+if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
+    from unipac.bandits.ball_oful import BallOFUL
+    from unipac.bandits.base.agent import BanditAgent
+    from unipac.bandits.base.records import Bounds, Decision, Level, Trace
+    from unipac.bandits.linucb import LinUCB
+    from unipac.bandits.nested_oful import NestedOFUL
+    from unipac.bandits.oful import OFUL
+    from unipac.bandits.upac_oful import UPACOFUL
+
+_HOMES = {
+    "BanditAgent": "unipac.bandits.base.agent",
+    "Bounds": "unipac.bandits.base.records",
+    "Decision": "unipac.bandits.base.records",
+    "Level": "unipac.bandits.base.records",
+    "Trace": "unipac.bandits.base.records",
+}
+
+__all__ = [
+    "OFUL",
+    "UPACOFUL",
+    "BallOFUL",
+    "BanditAgent",
+    "Bounds",
+    "Decision",
+    "Level",
+    "LinUCB",
+    "NestedOFUL",
+    "Trace",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in AGENTS:
-        return AGENTS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lazy.look_up(__name__, name, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return _lazy.names(__name__, _HOMES)

@@ -165,7 +165,8 @@ def optimal(mdp: FiniteMDP) -> Optimum:
         np.empty((horizon, n_states, n_actions)),
         np.empty((horizon, n_states), dtype=np.int64),
     )
-    planning.optimal_values_into(mdp.tables.copy(), mdp.reward_tables.copy(), *optimum)
+    reach = planning.reach_of(mdp.tables)
+    planning.optimal_values_into(mdp.tables.copy(), reach, mdp.reward_tables.copy(), *optimum)
     return optimum
 
 
@@ -189,9 +190,8 @@ def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
     action: IntArray = planning.integers("policy", policy, (horizon, n_states), n_actions)[:, None]
     no_level = np.zeros(action.shape, dtype=np.int64)
     values = np.zeros((horizon + 1, 1, n_states))
-    planning.level_values_into(
-        mdp.tables.copy(), mdp.reward_tables.copy(), action.copy(), no_level, horizon, values
-    )
+    P, r, reach = mdp.tables.copy(), mdp.reward_tables.copy(), planning.reach_of(mdp.tables)
+    planning.level_values_into(P, r, action.copy(), no_level, horizon, values, reach)
     return values[:, 0]
 
 
@@ -222,7 +222,7 @@ def _read_rewards(rewards: ArrayLike, shape: tuple[int, int, int], on_arrival: b
     check.require(raw.shape in allowed, "rewards", f"of shape {expected}", raw.shape)
     if on_arrival and shape == arrivals and raw.shape == shape and raw.size > 1:
         raise ValueError(
-            f"rewards must be of shape {tables.words((horizon, *arrivals))}, as {tables.words(shape)} may mean "
+            f"rewards must be of shape {tables.words((horizon, *arrivals))}: {tables.words(shape)} may mean "
             f"(H, S, A) or (S, A, S) here, got {raw.shape}; numpy.broadcast_to does it without a copy"
         )
     by_stage = raw.shape == shape or raw.ndim == 4

@@ -107,7 +107,7 @@ class BanditInstance(ABC):
         self.actions = None if actions is None else read_only(actions)
         self.block = min(max(_BLOCK_ENTRIES // (n_actions * dim), 1), _BLOCK_ROUNDS)
         self._latest: tuple[object, Rounds] | None = None
-        self._normals: tuple[object, FloatArray] | None = None
+        self._normals: tuple[int, int | np.random.SeedSequence, FloatArray] | None = None
         self._means: FloatArray | None = None
 
     def __repr__(self) -> str:
@@ -212,14 +212,19 @@ class BanditInstance(ABC):
             >>> soare(dim=2, noise=0.0).pulls([0, 2], [10, 1000], batch=0, seed=1)
             array([ 10.   , 995.004165])
         """
-        means = self._arm_means()
+        means = self._arm_means() if self._means is None else self._means
         rows, times = _integers("arms", arms), _integers("counts", counts)
-        fits = rows.ndim == 1 and rows.shape == times.shape
-        check.require(fits, "arms and counts", "two arrays of shape (m,)", (rows.shape, times.shape))
+        if rows.ndim != 1 or rows.shape != times.shape:
+            shapes = (rows.shape, times.shape)
+            check.require(False, "arms and counts", "two arrays of shape (m,)", shapes)
         batch = check.count("batch", batch, least=0)
+        gaussian = self.noise_kind == "gaussian"
+        if gaussian:
+            drawn, row = self._normals_of(len(rows), batch, seed)
+        else:
+            drawn, row = self._signs(times, batch, seed), 0
         sums = np.empty(len(rows))
-        noise = self._noise_of_sums(times, batch, _stream(seed))
-        bad = _sums(means, rows, times, noise, self.noise, self.noise_kind == "gaussian", sums)
+        bad = _sums(means, rows, times, drawn, row, self.noise, gaussian, sums)
         if bad >= 0:
             check.count(f"arms[{bad}]", int(rows[bad]), least=0, most=self.n_actions - 1)
             check.count(f"counts[{bad}]", int(times[bad]), least=0, most=check.LARGEST_COUNT)
@@ -230,30 +235,28 @@ class BanditInstance(ABC):
         if self._means is None:
             if self.actions is None or self.theta is None:
                 what = "changing actions" if self.actions is None else "unknown mean rewards"
-                raise ValueError(
-                    f"pulls must be asked of an instance with fixed arms, got {self!r} with {what}"
-                )
+                raise ValueError(f"pulls must be asked of an instance with fixed arms, got {what}: {self!r}")
             self._means = self.actions @ self.theta
         return self._means
 
-    def _noise_of_sums(self, times: IntArray, batch: int, stream: _Stream) -> FloatArray:
-        """(≥ m,): standard normal numbers, or sums of signs."""
-        m = len(times)
-        if self.noise == 0.0:
-            return np.zeros(m)
-        if self.noise_kind == "rademacher":
-            heads = stream.generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
-            return np.asarray(2 * heads - times, dtype=np.float64)
+    def _normals_of(
+        self, count: int, batch: int, seed: int | np.random.SeedSequence
+    ) -> tuple[FloatArray, int]:
+        """An array with the standard normal numbers of this batch, and the row where they are."""
         block, row = divmod(batch, _BATCHES)
-        normals = self._normals
-        if normals is None or normals[0] != (block, stream):
-            drawn = stream.generator(block, _PULLS).standard_normal((_BATCHES, _EARLY_ARMS))
-            normals = self._normals = ((block, stream), drawn)
-        early: FloatArray = normals[1][row]
-        if m <= _EARLY_ARMS:
-            return early
-        later = stream.generator(batch, _PULLS, 1).standard_normal(m - _EARLY_ARMS)
-        return np.concatenate([early, later])
+        latest = self._normals
+        if latest is None or latest[0] != block or not _is_same(seed, latest[1]):
+            drawn = _stream(seed).generator(block, _PULLS).standard_normal((_BATCHES, _EARLY_ARMS))
+            latest = self._normals = (block, seed, drawn)
+        if count <= _EARLY_ARMS:
+            return latest[2], row
+        later = _stream(seed).generator(batch, _PULLS, 1).standard_normal(count - _EARLY_ARMS)
+        return np.concatenate([latest[2][row], later])[None], 0
+
+    def _signs(self, times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> FloatArray:
+        """Sums of so many signs, (1, m)."""
+        heads = _stream(seed).generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
+        return np.asarray(2 * heads - times, dtype=np.float64)[None]
 
     @abstractmethod
     def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
@@ -333,6 +336,11 @@ def _stream(seed: int | np.random.SeedSequence) -> _Stream:
     return _Stream(tuple(int(word) for word in entropy), seed.spawn_key)
 
 
+def _is_same(seed: object, other: object) -> bool:
+    """Whether two seeds are known to be the same, at little cost."""
+    return seed is other or (type(seed) is int and type(other) is int and seed == other)
+
+
 def _integers(name: str, values: ArrayLike) -> IntArray:
     """An int64 array in C order."""
     if type(values) is np.ndarray and values.dtype == np.int64 and values.flags.carray:
@@ -348,14 +356,18 @@ def _sums(
     arms: IntArray,
     counts: IntArray,
     drawn: FloatArray,
+    row: int,
     noise: float,
     gaussian: bool,
     sums: FloatArray,
 ) -> int:
-    """Write the sums; returns the first place with a bad arm or count, -1 if there is none."""
+    """Write the sums; a row of ``drawn`` has standard normal numbers, or else sums of signs.
+
+    Returns the first place with a bad arm or count, -1 if there is none.
+    """
     for i in range(sums.size):
         if arms[i] < 0 or arms[i] >= means.size or counts[i] < 0 or counts[i] > check.LARGEST_COUNT:
             return i
-        deviations = np.sqrt(float(counts[i])) if gaussian else 1.0
-        sums[i] = counts[i] * means[arms[i]] + noise * deviations * drawn[i]
+        scale = noise * np.sqrt(float(counts[i])) if gaussian else noise
+        sums[i] = counts[i] * means[arms[i]] + scale * drawn[row, i]
     return -1

@@ -67,7 +67,7 @@ def level_policy_value(
     following = integers("next_level", next_level, shape, n_levels)
     values = np.zeros((horizon + 1, n_levels, n_states))
     action, level = (np.ascontiguousarray(array.transpose(0, 2, 1)) for array in (chosen, following))
-    level_values_into(P.copy(), r.copy(), action, level, horizon, values)
+    level_values_into(P.copy(), r.copy(), action, level, horizon, values, reach_of(P))
     return np.ascontiguousarray(values.transpose(0, 2, 1))
 
 
@@ -77,22 +77,42 @@ def stage_entry(length: int, h: int) -> int:
     return h if length > 1 else 0
 
 
+def reach_of(transitions: FloatArray) -> IntArray:
+    """The first possible next state of each pair and one more than the last, (T, S, A, 2).
+
+    Most states of a large MDP lead to a few others: kernels look at these only.
+
+    Example:
+        >>> reach_of(np.array([[[[0, 0.5, 0.5, 0]]]]))
+        array([[[[1, 3]]]])
+    """
+    possible = transitions > 0
+    first = possible.argmax(axis=-1)
+    end = transitions.shape[-1] - possible[..., ::-1].argmax(axis=-1)
+    return np.stack([first, end], axis=-1).astype(np.int64)
+
+
 @jit
 def optimal_values_into(
-    transitions: FloatArray, rewards: FloatArray, values: FloatArray, q: FloatArray, policy: IntArray
+    transitions: FloatArray,
+    reach: IntArray,
+    rewards: FloatArray,
+    values: FloatArray,
+    q: FloatArray,
+    policy: IntArray,
 ) -> None:
     """Fill V* (H + 1, S), Q* (H, S, A) and the first optimal actions (H, S); V*_{H+1} is set to 0."""
     horizon, n_states, n_actions = q.shape
     for s in range(n_states):
         values[horizon, s] = 0.0
     for h in range(horizon - 1, -1, -1):
-        P = transitions[stage_entry(transitions.shape[0], h)]
-        r = rewards[stage_entry(rewards.shape[0], h)]
+        k = stage_entry(transitions.shape[0], h)
+        P, r = transitions[k], rewards[stage_entry(rewards.shape[0], h)]
         for s in range(n_states):
             best = 0
             for a in range(n_actions):
                 total = r[s, a]
-                for t in range(n_states):
+                for t in range(reach[k, s, a, 0], reach[k, s, a, 1]):
                     if P[s, a, t] != 0.0:
                         total += P[s, a, t] * values[h + 1, t]
                 q[h, s, a] = total
@@ -110,6 +130,7 @@ def level_values_into(
     level: IntArray,
     last: int,
     values: FloatArray,
+    reach: IntArray | None = None,
 ) -> None:
     """The value of a policy that remembers a level, at stages ``last``, ..., 1; nothing is checked.
 
@@ -118,20 +139,23 @@ def level_values_into(
     ``action`` and ``level`` are (H, P, S) by level p of the stage before, an index from 0 on, and ``values``
     is (H + 1, P, S); an episode begins with p = P - 1. ``values[last]`` must be there; ``values[H]`` is 0.
     Levels that do the same in a state are worth the same and computed once; impossible next states are
-    skipped.
+    skipped, and with ``reach``, from ``reach_of``, not even looked at.
     """
     n_levels, n_states = action.shape[1], action.shape[2]
     for h in range(last - 1, -1, -1):
-        P = transitions[stage_entry(transitions.shape[0], h)]
-        r = rewards[stage_entry(rewards.shape[0], h)]
+        k = stage_entry(transitions.shape[0], h)
+        P, r = transitions[k], rewards[stage_entry(rewards.shape[0], h)]
         for p in range(n_levels):
             for s in range(n_states):
                 a, q = action[h, p, s], level[h, p, s]
                 if p > 0 and a == action[h, p - 1, s] and q == level[h, p - 1, s]:
                     values[h, p, s] = values[h, p - 1, s]
                     continue
+                begin, end = 0, n_states
+                if reach is not None:
+                    begin, end = reach[k, s, a, 0], reach[k, s, a, 1]
                 total = r[s, a]
-                for t in range(n_states):
+                for t in range(begin, end):
                     if P[s, a, t] != 0.0:
                         total += P[s, a, t] * values[h + 1, q, t]
                 values[h, p, s] = total

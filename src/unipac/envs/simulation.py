@@ -26,13 +26,12 @@ from unipac import _checks as check
 from unipac._jit import jit
 from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.instance import FloatArray, IntArray
-from unipac.envs.planning import stage_entry
+from unipac.envs.planning import reach_of, stage_entry
 
 EPISODE_BLOCK = 1024
 """Episodes whose random numbers are drawn at once."""
 
-SEARCHED = 32
-"""With more states than this, the next one is searched by halving."""
+_FEW = 32  # states among which the next one is found by going through them; else by halving
 
 
 class World(NamedTuple):
@@ -45,6 +44,8 @@ class World(NamedTuple):
     """(T, S, A, S): transitions."""
     cumulative: FloatArray
     """(T, S, A, S): sums of the transitions, for sampling."""
+    reach: IntArray
+    """(T, S, A, 2): the first possible next state and one more than the last, for ``level_values_into``."""
     rewards: FloatArray
     """(T, S, A): expected rewards."""
     arrivals: FloatArray
@@ -65,6 +66,7 @@ def world_of(mdp: FiniteMDP) -> World:
         world = _worlds[mdp] = World(
             tables=mdp.tables.copy(),
             cumulative=np.cumsum(mdp.tables, axis=3),
+            reach=reach_of(mdp.tables),
             rewards=mdp.reward_tables.copy(),
             arrivals=np.empty((0, 0, 0, 0)) if arrivals is None else arrivals.copy(),
             optimal=mdp.optimal_value().copy(),
@@ -100,7 +102,7 @@ def first_states(mdp: FiniteMDP, uniforms: FloatArray) -> IntArray:
 def sample(cumulative: FloatArray, uniform: float) -> int:
     """The first state whose cumulative probability exceeds the uniform number."""
     first, last = 0, cumulative.size - 1
-    if last < SEARCHED:
+    if last < _FEW:
         while first < last and uniform >= cumulative[first]:
             first += 1
         return first

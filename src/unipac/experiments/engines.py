@@ -10,11 +10,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, Protocol
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, Protocol
 
 _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
@@ -97,56 +98,92 @@ class Serial:
         """Nothing to end."""
 
 
+class WorkerError(Exception):
+    """A worker ended, by whatever cause and with whatever exit code, before it had an answer."""
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    connection: Connection
+    """Closed by the system when the process ends: then a reader hears of it."""
+
+
 class Processes:
-    """Worker processes, each in a pool of its own: so it is known which cell a worker died of."""
+    """Worker processes, each with a line of its own: so it is known which cell a worker died of."""
 
     in_background = True
     deaths = 1
 
     def __init__(self, workers: int) -> None:
         self.slots = workers
-        self._pools: list[ProcessPoolExecutor | None] = [None] * workers
+        self._workers: list[_Worker | None] = [None] * workers
         self._busy: list[Future[Any] | None] = [None] * workers
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Give it to a worker that is free; one that has died is replaced."""
         slot = next(i for i, future in enumerate(self._busy) if future is None or future.done())
-        last = self._busy[slot]
-        if last is not None and isinstance(last.exception(), BrokenProcessPool):
-            self._end(slot)
-        with _environment(ONE_THREAD):  # inherited by the process, which starts now
-            try:
-                future = self._pool(slot).submit(function, *arguments)
-            except BrokenProcessPool:  # it died while it had nothing to do
-                self._end(slot)
-                future = self._pool(slot).submit(function, *arguments)
+        worker = self._workers[slot]
+        if worker is None or not worker.process.is_alive():
+            self._workers[slot] = worker = _started()
+        future: Future[Any] = Future()
         self._busy[slot] = future
+        waiting = threading.Thread(target=_ask, args=(worker, future, function, arguments), daemon=True)
+        waiting.start()
         return future
 
     def died(self, error: BaseException) -> bool:
         """Whether the worker died."""
-        return isinstance(error, BrokenProcessPool)
+        return isinstance(error, WorkerError)
 
     def close(self) -> None:
         """End the workers, also in the middle of a cell."""
-        for slot in range(self.slots):
-            self._end(slot)
+        processes = [worker.process for worker in self._workers if worker is not None]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(timeout=3)
+            process.kill()
+            process.join()
 
-    def _pool(self, slot: int) -> ProcessPoolExecutor:
-        pool = self._pools[slot]
-        if pool is None:
-            spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
-            pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_prepare_worker)
-            self._pools[slot] = pool
-        return pool
 
-    def _end(self, slot: int) -> None:
-        pool = self._pools[slot]
-        self._pools[slot] = self._busy[slot] = None
-        if pool is not None:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
-            pool.shutdown(wait=True, cancel_futures=True)
+def _started() -> _Worker:
+    spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(theirs,))
+    try:
+        with _environment(ONE_THREAD):  # inherited by the process
+            process.start()
+    except OSError as error:
+        raise EngineError(f"cannot start a worker: {error.strerror or error}") from None
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _ask(
+    worker: _Worker, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]
+) -> None:
+    """Have a worker compute, and wait for it."""
+    try:
+        worker.connection.send((function, arguments))
+        answer = worker.connection.recv()
+    except (EOFError, OSError):
+        worker.process.join()
+        future.set_exception(WorkerError(f"exit code {worker.process.exitcode}"))
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)
+
+
+def _serve(connection: Connection) -> None:
+    """What a worker does: compute what it is asked to, until nobody asks."""
+    _prepare_worker()
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        connection.send(function(*arguments))
 
 
 class Dask:

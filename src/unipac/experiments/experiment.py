@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from unipac.experiments.findings import Finding
+from unipac.experiments.reading import parse
 from unipac.experiments.results import Results
-from unipac.experiments.spec import Spec, parse
+from unipac.experiments.spec import Spec
 
 
 def no_predictions(results: Results) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import inspect
@@ -9,12 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from unipac import bandits, envs, mdp
+from unipac.registry import AGENTS
 
-Kind = Literal["bandit", "mdp"]
+__all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError"]
 
-AGENTS: Mapping[str, Callable[..., Any]] = {**bandits.AGENTS, **mdp.AGENTS}
+Kind = Literal["bandit", "mdp", "search"]
+
 BANDITS: Mapping[str, Callable[..., Any]] = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
 INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS}
+
+BANDIT_AGENT: type[Any] = getattr(bandits, "BanditAgent", None) or bandits.LinearAgent
+"""The base of the bandit agents of the library."""
+FINITE_MDP: type[Any] = getattr(envs, "FiniteMDP", envs.LinearMDP)
+"""The base of the MDPs of the library."""
 
 
 class SpecError(ValueError):
@@ -65,23 +73,30 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
 
 
 def agent_kind(make: Callable[..., Any]) -> Kind:
-    """For which kind of instance an agent is made; a user's own class says so by ``kind = "mdp"``."""
-    if isinstance(make, type) and issubclass(make, mdp.EpisodicAgent):
-        return "mdp"
-    return "mdp" if getattr(make, "kind", "bandit") == "mdp" else "bandit"
+    """What an agent is for; a user's own class says so by ``kind``, and is for bandits if it does not."""
+    kind = getattr(make, "kind", None)
+    if kind is None:
+        return "mdp" if isinstance(make, type) and issubclass(make, mdp.EpisodicAgent) else "bandit"
+    if kind not in ("bandit", "mdp", "search"):
+        raise SpecError(f'agent must have a kind of "bandit", "mdp" or "search", got {kind!r}')
+    return kind  # type: ignore[no-any-return]
 
 
 def instance_kind(instance: object) -> Kind:
-    """The kind of an instance."""
-    if isinstance(instance, envs.LinearMDP):
+    """The kind of an instance: "bandit" or "mdp"."""
+    if isinstance(instance, FINITE_MDP):
         return "mdp"
     if isinstance(instance, envs.BanditInstance):
         return "bandit"
-    raise SpecError(f"instance must make a BanditInstance or a LinearMDP, got {type(instance).__name__}")
+    raise SpecError(
+        f"instance must make a BanditInstance or a {FINITE_MDP.__name__}, got {type(instance).__name__}"
+    )
 
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:
     """The names of the arguments of a class or function; None if it takes any."""
+    if isinstance(make, type) and dataclasses.is_dataclass(make):
+        return [entry.name for entry in dataclasses.fields(make) if entry.init]
     try:
         parameters = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):  # some built-in classes have no signature
@@ -95,17 +110,6 @@ def takes(make: Callable[..., Any], name: str) -> bool:
     """Whether it has an argument of this name."""
     names = accepted(make)
     return names is None or name in names
-
-
-def argument(agent: str, parameters: Mapping[str, Any], name: str, otherwise: Any) -> Any:
-    """The value of an argument of an agent, given or by default."""
-    if name in parameters:
-        return parameters[name]
-    make = find("agent", agent, AGENTS)
-    if name not in (accepted(make) or []):
-        return otherwise
-    default = inspect.signature(make).parameters[name].default
-    return otherwise if default is inspect.Parameter.empty else default
 
 
 def first_line(thing: object) -> str:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from unipac.experiments.cells import SCHEMA
 from unipac.experiments.spec import cell_name
 from unipac.experiments.store import Store, StoreError
+from unipac.experiments.tally import SCHEMA
 
 WHO = ["agent", "family", "instance", "seed"]
 
@@ -39,16 +39,16 @@ def load(folder: str | os.PathLike[str]) -> Results:
         raise StoreError(f"{store.cells}: holds no finished cell; run the experiment first")
     try:
         frame = pl.read_parquet(files, schema=SCHEMA, glob=False)
+        frame = frame.with_columns(
+            pl.col("agent").cast(_enum(entry["label"] for entry in spec["agents"])),
+            pl.col("family").cast(_enum(entry["family"] for entry in spec["instances"])),
+            pl.col("instance").cast(_enum(entry["label"] for entry in spec["instances"])),
+            pl.col("kind").cast(_enum(["bandit", "mdp", "search"])),
+        ).sort("instance", "agent", "seed", "round")
     except (pl.exceptions.PolarsError, OSError) as error:
         raise StoreError(
             f"{store.cells}: holds a table of another form ({error}); delete it and run again"
         ) from None
-    frame = frame.with_columns(
-        pl.col("agent").cast(_enum(entry["label"] for entry in spec["agents"])),
-        pl.col("family").cast(_enum(entry["family"] for entry in spec["instances"])),
-        pl.col("instance").cast(_enum(entry["label"] for entry in spec["instances"])),
-        pl.col("kind").cast(_enum(["bandit", "mdp"])),
-    ).sort("instance", "agent", "seed", "round")
     return Results(
         curves=frame.select(
             *WHO,

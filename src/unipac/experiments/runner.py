@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unipac.experiments import engines
-from unipac.experiments.cells import Broken, Computed, try_to_compute
+from unipac.experiments.playing import Broken, Computed, try_to_compute
 from unipac.experiments.spec import Cell, Spec
 from unipac.experiments.store import Store
 
@@ -93,10 +93,8 @@ def run(
         for spec, folder in parts:
             store = Store(folder)
             stack.enter_context(store.alone())
-            store.open(spec)
+            done = store.open(spec)
             cells = list(spec.cells())
-            kept = spec.with_changes(seeds=max(spec.seeds, store.spec()["seeds"]))
-            done = store.finished(kept.cells())
             missing = [_Job(spec, store, cell) for cell in cells if cell.name not in done]
             jobs.extend(missing)
             total += len(cells)

@@ -6,6 +6,8 @@
     DIR/machine.jsonl             commands, versions, machine, wall times: outside the promise
 
 All but the last depend on the experiment alone: an interrupted run, started again, ends with the same bytes.
+Every file of ours begins with a mark, and a table has its digest in such a file. What has none is left alone,
+and refused where we would have to write.
 """
 
 from __future__ import annotations
@@ -14,22 +16,29 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from unipac._storage import write_atomically
+import filelock
+
+from unipac._text import control_character, printable
+from unipac.experiments import files
+from unipac.experiments.files import StoreError, cannot
 from unipac.experiments.spec import Cell, Spec, to_json
 
-UNFINISHED = ".unfinished"
+__all__ = ["CELLS", "SPEC", "Store", "StoreError", "cannot"]
+
 SPEC = "spec.json"
 CELLS = "cells"
 MACHINE = "machine.jsonl"
+LOCK = ".unipac.lock"
 
-
-class StoreError(Exception):
-    """Results cannot be read or written; the message names the file and says what to do."""
+MARK = {"_unipac": 1}
+"""In every JSON file; it sorts before all other keys, so it comes first."""
+_JSON = files.begins_with(b'{\n  "_unipac": ')
+_LINE = b'{"_unipac": '
 
 
 class Store:
@@ -38,75 +47,99 @@ class Store:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
         self.cells = self.root / CELLS
+        try:
+            str(self.root).encode()
+        except UnicodeEncodeError:
+            raise StoreError(
+                f"{printable(str(self.root))}: the name of a folder must be UTF-8; choose another with --out"
+            ) from None
 
     # -- writing -------------------------------------------------------------------------------
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Make the folder and keep other runs out of it; the lock goes with the process, however it ends."""
+        files.make_folder(self.cells)
+        file = self.root / LOCK
+        lock = filelock.FileLock(file, blocking=False, fallback_to_soft=False)
         try:
-            self.cells.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot("make", self.cells, error) from None
-        if os.name != "posix":
-            yield
-            return
-        import fcntl
-
-        descriptor = os.open(self.root, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+            lock.acquire()
+        except filelock.Timeout:
             raise StoreError(
                 f"{self.root}: another run is writing there; wait for it or choose another folder with --out"
             ) from None
-        except OSError:
-            pass  # a file system without locks
+        except OSError as error:
+            # Without locks on this file system, or without the right to write, there is nothing to keep out.
+            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EROFS):
+                raise cannot("lock", file, error) from None
         try:
             yield
         finally:
-            os.close(descriptor)
+            if lock.is_locked and os.name == "posix" and file.stat().st_size == 0:
+                file.unlink(missing_ok=True)  # while it is held: who waits for it sees that it is gone
+            lock.release()
 
-    def open(self, spec: Spec) -> None:
-        """Make the folder ready for this experiment; refuse one that holds results of another."""
+    def open(self, spec: Spec) -> set[str]:
+        """Make the folder ready for this experiment; nothing is changed if anything there is not ours.
+
+        Returns:
+            The names of the cells that are finished; each of them is sound.
+        """
+        files.is_there(self.root / MACHINE, _begins_like_a_line)
+        kept = self.spec() if files.is_there(self.root / SPEC, _JSON) else None
+        entries = sorted(self._entries(), key=lambda entry: entry.name)
+        begun = any(entry.name.endswith(".parquet") for entry in entries)
         wanted = spec.as_dict()
-        file = self.root / SPEC
-        if not any(entry.name.endswith(".parquet") for entry in self._entries()):
-            for entry in self._entries():
-                if entry.name.endswith(".json"):  # of cells that were never finished
-                    Path(entry.path).unlink(missing_ok=True)
-        elif file.exists():
-            kept = self.spec()
+        if kept is not None and begun:
             difference = _difference(kept, wanted)
             if difference:
                 raise StoreError(
-                    f"{file}: holds another experiment ({difference}); choose another folder with --out, or "
-                    "delete this one"
+                    f"{self.root / SPEC}: holds another experiment ({printable(difference)}); choose another "
+                    "folder with --out, or delete this one"
                 )
             wanted["seeds"] = max(kept["seeds"], wanted["seeds"])
-        self._write(file, to_json(wanted))
+        cells = {cell.name: cell for cell in spec.with_changes(seeds=wanted["seeds"]).cells()}
+        done, leftovers = set(), []
+        for entry in entries:
+            stem, _, suffix = entry.name.rpartition(".")
+            if suffix == "json" and not begun and files.is_there(Path(entry.path), _JSON):
+                leftovers.append(Path(entry.path))  # of a cell that was never finished
+            elif suffix in ("parquet", "json") and stem not in cells:
+                raise StoreError(
+                    f"{printable(entry.path)}: does not belong to this experiment; move it elsewhere and run"
+                    " again"
+                )
+            elif suffix == "json":
+                files.is_there(Path(entry.path), _JSON)
+            elif suffix == "parquet":
+                files.is_there(Path(entry.path), lambda stream: True)
+                self._check(cells[stem])
+                done.add(stem)
+            elif files.is_unfinished(entry):
+                leftovers.append(Path(entry.path))
+        with os.scandir(self.root) as around:
+            leftovers += [
+                Path(e.path) for e in around if e.name.startswith(f".{SPEC}.") and files.is_unfinished(e)
+            ]
+        for file in leftovers:
+            file.unlink(missing_ok=True)
+        files.write(self.root / SPEC, to_json(MARK | wanted), _JSON)
+        return done
 
     def commit(self, cell: Cell, parquet: bytes) -> None:
         """Keep the table of a cell; from here on it is finished."""
         digest = hashlib.sha256(parquet).hexdigest()
-        self._write(self._json(cell.name), to_json({"cell": cell.as_dict(), "sha256": digest}))
-        self._write(self._parquet(cell.name), parquet)
+        described = to_json({**MARK, "cell": cell.as_dict(), "sha256": digest})
+        files.write(self._json(cell.name), described, _JSON)
+        files.write(self._parquet(cell.name), parquet, lambda stream: stream.read() == parquet)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Append to the file on the machine."""
         file = self.root / MACHINE
+        files.is_there(file, _begins_like_a_line)
         try:
             with open(file, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line, sort_keys=True) + "\n")
-        except OSError as error:
-            raise cannot("write", file, error) from None
-
-    def _write(self, file: Path, content: bytes) -> None:
-        try:
-            if file.exists() and file.read_bytes() == content:
-                return
-            write_atomically(file, content, suffix=UNFINISHED)
+                stream.write(json.dumps(MARK | dict(line)) + "\n")
         except OSError as error:
             raise cannot("write", file, error) from None
 
@@ -118,32 +151,15 @@ class Store:
         remedy = "delete it and run again: finished cells are kept"
         data = _read_json(file, remedy)
         if not _is_spec(data):
-            raise StoreError(f"{file}: not written by unipac; {remedy}")
+            raise StoreError(f"{file}: damaged, or not written by unipac; {remedy}")
         return data
-
-    def finished(self, expected: Iterable[Cell]) -> set[str]:
-        """Names of the cells that are finished and sound; a ``StoreError`` if a file is none of theirs."""
-        names = {cell.name: cell for cell in expected}
-        done = set()
-        for entry in sorted(self._entries(), key=lambda entry: entry.name):
-            stem, _, suffix = entry.name.rpartition(".")
-            if entry.name.endswith(UNFINISHED) and entry.is_file():
-                Path(entry.path).unlink(missing_ok=True)  # of a run that was killed while it wrote
-            elif suffix in ("parquet", "json") and stem not in names:
-                raise StoreError(
-                    f"{entry.path}: does not belong to this experiment; move it elsewhere and run again"
-                )
-            elif suffix == "parquet":
-                self._check(names[stem])
-                done.add(stem)
-        return done
 
     def tables(self) -> list[Path]:
         """The files of all finished cells, in order; every one is checked against its digest."""
-        files = sorted(Path(entry.path) for entry in self._entries() if entry.name.endswith(".parquet"))
-        for file in files:
+        tables = sorted(Path(entry.path) for entry in self._entries() if entry.name.endswith(".parquet"))
+        for file in tables:
             self._check_digest(file.name.removesuffix(".parquet"))
-        return files
+        return tables
 
     def machine(self) -> list[dict[str, Any]]:
         """The lines of the file on the machine; one cut short by a kill, or not ours, is left out."""
@@ -158,7 +174,7 @@ class Store:
         for text in content.splitlines():
             try:
                 line = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(line, dict) and (_is_run(line.get("run")) or _is_time(line)):
                 lines.append(line)
@@ -200,6 +216,11 @@ class Store:
         return self.cells / f"{name}.parquet"
 
 
+def _begins_like_a_line(stream: BinaryIO) -> bool:
+    """Whether this is our file on the machine, which a kill or a full disk may have cut short."""
+    return _LINE.startswith(stream.read(len(_LINE)))
+
+
 def _read_json(file: Path, remedy: str) -> dict[str, Any]:
     try:
         data = json.loads(file.read_bytes())
@@ -207,16 +228,17 @@ def _read_json(file: Path, remedy: str) -> dict[str, Any]:
         raise StoreError(f"{file}: missing; {remedy}") from None
     except OSError as error:
         raise cannot("read", file, error) from None
-    except ValueError:
-        raise StoreError(f"{file}: damaged, or not written by unipac; {remedy}") from None
-    if not isinstance(data, dict):
-        raise StoreError(f"{file}: not written by unipac; {remedy}")
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or not MARK.items() <= data.items():
+        raise StoreError(f"{file}: damaged, or not written by this version of unipac; {remedy}")
     return data
 
 
 def _is_spec(data: Mapping[str, Any]) -> bool:
     """Whether it has the form of ``Spec.as_dict``."""
     lists = [data.get(key) for key in ("agents", "instances", "eps")]
+    words = [data.get(key, "") for key in ("name", "title", "description")]
     if not all(isinstance(value, list) for value in lists) or not isinstance(data.get("name"), str):
         return False
     entries = [*data["agents"], *data["instances"]]
@@ -224,10 +246,19 @@ def _is_spec(data: Mapping[str, Any]) -> bool:
     return (
         all(isinstance(entry, dict) for entry in entries)
         and all(isinstance(entry.get(key), kind) for entry in entries for key, kind in keys.items())
+        and all(isinstance(entry.get("agent"), str) for entry in data["agents"])
+        and all(isinstance(entry.get("instance"), str) for entry in data["instances"])
+        and _harmless(*words, allowed="\n\t")
+        and _harmless(*(word for entry in entries for word in entry.values() if isinstance(word, str)))
         and all(isinstance(eps, (int, float)) for eps in data["eps"])
         and isinstance(data.get("seeds"), int)
         and isinstance(data.get("coverage"), bool)
     )
+
+
+def _harmless(*words: object, allowed: str = "") -> bool:
+    """Whether all are text without control characters."""
+    return all(isinstance(word, str) and control_character(word, allowed) is None for word in words)
 
 
 def _is_run(run: object) -> bool:
@@ -255,26 +286,10 @@ def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
                 if ours.get(label) != theirs.get(label):
                     if label not in ours or label not in theirs:
                         return f"{key}: {label!r} is {'new' if label not in ours else 'not in this one'}"
-                    parts = [part for part in ours[label] if ours[label][part] != theirs[label].get(part)]
-                    part = parts[0]
-                    return f"{key}: {label!r} has {part} = {ours[label][part]}, not {theirs[label].get(part)}"
+                    parts = {**ours[label], **theirs[label]}
+                    pairs = ((part, ours[label].get(part), theirs[label].get(part)) for part in parts)
+                    part, one, other = next(pair for pair in pairs if pair[1] != pair[2])
+                    return f"{key}: {label!r} has {part} = {one}, not {other}"
         elif kept[key] != json.loads(json.dumps(wanted[key])):
             return f"{key} = {kept[key]}, not {wanted[key]}"
     return ""
-
-
-def cannot(verb: str, file: Path, error: OSError) -> StoreError:
-    """What to say when the system refuses."""
-    remedies = {
-        errno.ENOSPC: "free some space",
-        errno.EDQUOT: "free some space",
-        errno.EACCES: "give yourself the right to write there, or choose another folder with --out",
-        errno.EPERM: "give yourself the right to write there, or choose another folder with --out",
-        errno.EROFS: "choose another folder with --out",
-        errno.ENOTDIR: "choose another folder with --out",
-    }
-    remedy = remedies.get(error.errno or 0, "choose another folder with --out")
-    return StoreError(
-        f"{file}: cannot {verb} it: {error.strerror or error}; {remedy} and run the same command again: "
-        "what is finished is kept"
-    )

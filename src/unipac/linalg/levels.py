@@ -43,7 +43,7 @@ class Levels(NamedTuple):
     rows: Array
     """(C, d, d + 2): the factors of each level, laid out as in ``ridge``."""
     logdet: Array
-    """(C,): log det(Σ_l/λ)."""
+    """(C,): log det(Σ_l/λ), a function of R alone: whoever has ``rows`` can compute it to the last bit."""
     beta: Array
     """(C,): the radius of each level; written by the agent whose radius it is."""
     size: NDArray[np.int64]
@@ -187,10 +187,9 @@ def _learn(
     i = level - 1
     gain = times * width2[i]
     ridge.add(levels.rows[i], x, y, float(times), below)
-    levels.logdet[i] += math.log1p(gain)
     width2[i] /= 1.0 + gain
     levels.rotations[i] += 1
     if times > 1 or levels.rotations[i] >= max(REFRESH_EVERY, x.size):
         ridge.refresh(levels.rows[i])
-        levels.logdet[i] = ridge.log_determinant(levels.rows[i], regularization)
         levels.rotations[i] = 0
+    levels.logdet[i] = ridge.log_determinant(levels.rows[i], regularization)

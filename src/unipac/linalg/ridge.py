@@ -200,11 +200,33 @@ def refresh(rows: Array) -> None:
 
 @jit
 def log_determinant(rows: Array, regularization: float) -> float:
-    """Log det(Σ/λ) = 2 Σ_i log R_ii − d log λ."""
+    """Log det(Σ/λ) = 2 Σ_i log(R_ii/√λ), exact to rounding; 0 to the last bit without data.
+
+    A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of
+    which enter it at a time; those which would lead out of the range of floats are added one by one.
+    """
+    d = rows.shape[0]
+    root = math.sqrt(regularization)
+    fourth = (root * root) * (root * root)  # as the four below if R_ii = √λ: their quotient is then exactly 1
     total = 0.0
-    for i in range(rows.shape[0]):
-        total += 2.0 * math.log(rows[i, i + 1]) - math.log(regularization)
-    return total
+    product = 1.0
+    for k in range(d // 4):
+        i = 4 * k
+        four = (rows[i, i + 1] * rows[i + 1, i + 2]) * (rows[i + 2, i + 3] * rows[i + 3, i + 4])
+        larger = product * (four / fourth)
+        if 1e-100 < larger < 1e100:
+            product = larger
+        else:
+            total += math.log(product)
+            product = 1.0
+            for j in range(i, i + 4):
+                total += math.log(rows[j, j + 1] / root)
+    for i in range(d - d % 4, d):
+        product *= rows[i, i + 1] / root
+        if not 1e-100 < product < 1e100:
+            total += math.log(product)
+            product = 1.0
+    return 2.0 * (total + math.log(product))
 
 
 @jit

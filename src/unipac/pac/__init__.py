@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unipac.pac.base import Answer, Batch, BestArm, Search
-from unipac.registry import AGENTS
+from unipac import _lazy
 
-__all__ = ["Answer", "Batch", "BestArm", "Search"]
+if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
+    from unipac.pac.base import Answer, Batch, BestArm, Search
+    from unipac.pac.lingape import LinGapE
+
+_HOMES = {
+    "Answer": "unipac.pac.base",
+    "Batch": "unipac.pac.base",
+    "BestArm": "unipac.pac.base",
+    "Search": "unipac.pac.base",
+}
+
+__all__ = [
+    "Answer",
+    "Batch",
+    "BestArm",
+    "LinGapE",
+    "Search",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in AGENTS:
-        return AGENTS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lazy.look_up(__name__, name, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return _lazy.names(__name__, _HOMES)

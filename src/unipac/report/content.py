@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import polars as pl
@@ -32,6 +33,11 @@ class Section:
     command: str = ""
     """That ran it."""
 
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """All of them, in the colours of this section."""
+        return figures_of(self.results, all_looks([self]))
+
 
 class Figure(NamedTuple):
     """A figure and its sentence."""
@@ -45,11 +51,15 @@ class Figure(NamedTuple):
         """Agents that have a line in some panel."""
         return {agent for panel in self.drawn.panels for agent in panel.agents}
 
+    def with_looks(self, chosen: Looks) -> Figure:
+        """The same in the colours of a whole report."""
+        panels = [replace(panel, looks=chosen) for panel in self.drawn.panels]
+        return self._replace(drawn=self.drawn._replace(panels=panels))
+
 
 def findings(section: Section) -> list[Finding]:
     """All findings of a section: those of its figures, then its own."""
-    of_figures = [figure.finding for figure in figures_of(section.results, all_looks([section]))]
-    return [*of_figures, *section.findings]
+    return [*(figure.finding for figure in section.figures), *section.findings]
 
 
 def all_looks(sections: Sequence[Section]) -> Looks:
@@ -58,8 +68,10 @@ def all_looks(sections: Sequence[Section]) -> Looks:
 
 
 def figures_of(results: Results, chosen: Looks) -> list[Figure]:
-    """The figures for which there is something to draw or to say."""
-    curves, mistakes, levels, times = results
+    """The figures for which there is something to draw or to say; searches are in the table only."""
+    played = pl.col("kind").cast(pl.String) != "search"
+    curves, times = results.curves.filter(played), results.times.filter(played)
+    mistakes, levels = results.mistakes, results.levels
     made = [
         Figure("regret", panels.regret(curves, chosen), predictions.regret(curves)),
         Figure("mistakes", panels.mistakes(mistakes, chosen), predictions.mistakes(mistakes)),

@@ -123,7 +123,8 @@ def along_rounds(frame: pl.DataFrame, panels: Panels, title: str) -> pl.DataFram
 def rounds_name(frame: pl.DataFrame) -> str:
     """What a round is called here."""
     kinds = set(labels(frame, "kind"))
-    return "episodes" if kinds == {"mdp"} else "rounds" if kinds == {"bandit"} else "rounds or episodes"
+    names = {"bandit": "rounds", "mdp": "episodes", "search": "pulls"}
+    return " or ".join(name for kind, name in names.items() if kind in kinds) or "rounds or episodes"
 
 
 def typical_eps(final: pl.DataFrame) -> float | None:

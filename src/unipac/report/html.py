@@ -8,19 +8,21 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import jinja2
 import polars as pl
 from markupsafe import Markup, escape
 
-from unipac._storage import write_atomically
+from unipac._text import slug
+from unipac.experiments import files as files_of_ours
 from unipac.experiments.findings import Finding
-from unipac.report.content import Figure, Section, all_looks, certified_agents, figures_of
+from unipac.report.content import Figure, Section, all_looks, certified_agents
 from unipac.report.lines import Panel, draw
-from unipac.report.style import CONFIG, slug
+from unipac.report.style import CONFIG
 from unipac.report.tables import summary
 
+MARK = b'<meta name="generator" content="unipac">'
 VERDICTS = ("seen", "NOT seen", "not decided")
 
 
@@ -57,9 +59,15 @@ def write(
         title: of the page.
         details: what else to say about how it was made, by name.
     """
+    files_of_ours.is_there(path, is_page)  # before the work
     page = render(sections, command, title=title, details=details)
-    write_atomically(path, page.encode())
+    files_of_ours.write(path, page.encode(), is_page)
     return path
+
+
+def is_page(stream: BinaryIO) -> bool:
+    """Whether a file is a page of ours."""
+    return MARK in stream.read(1000)
 
 
 def render(
@@ -71,9 +79,9 @@ def render(
     for i, section in enumerate(sections, start=1):
         told.append(
             _Told(
-                id=f"{slug(section.name)}-{i}",
+                id=f"{slug(section.name.lower())}-{i}",
                 section=section,
-                figures=figures_of(section.results, chosen),
+                figures=[figure.with_looks(chosen) for figure in section.figures],
                 certified=certified_agents(section.results),
                 table=summary(section.results),
             )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from unipac._text import slug
 from unipac.experiments.results import labels
 from unipac.report.frames import (
     Panels,
@@ -19,7 +20,7 @@ from unipac.report.frames import (
     typical_eps,
 )
 from unipac.report.lines import Axis, Panel
-from unipac.report.style import Looks, accuracy, looks, slug
+from unipac.report.style import Looks, accuracy, looks
 
 REGRET = ("agent", "family", "instance", "seed", "kind", "round", "regret")
 MISTAKES = ("agent", "family", "instance", "seed", "kind", "round", "eps", "mistakes", "bound")
@@ -77,7 +78,7 @@ def mistakes(mistakes: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
         )
         panels.append(
             Panel(
-                name=f"mistakes-{slug(name)}",
+                name=f"mistakes-{slug(name.lower())}",
                 figure=title,
                 title=name,
                 x=Axis("ε", "log"),
@@ -112,7 +113,7 @@ def mistakes_over_time(
         length = f"length of the run, {counted}" if name in units.growing else counted
         panels.append(
             Panel(
-                name=f"mistakes-over-time-{slug(name)}",
+                name=f"mistakes-over-time-{slug(name.lower())}",
                 figure=title,
                 title=f"{name}, ε = {accuracy(at)}",
                 x=Axis(length, "log"),
@@ -160,7 +161,7 @@ def levels(levels: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
         rows = pl.concat([_plain(largest.drop("bound"), "largest size"), _plain(bound, "proven bound")])
         panels.append(
             Panel(
-                name=f"levels-{slug(name)}",
+                name=f"levels-{slug(name.lower())}",
                 figure=title,
                 title=name,
                 x=Axis("level", "whole"),
@@ -253,7 +254,7 @@ def _over_rounds(
         length = f"length of the run, {counted}" if name in units.growing else counted
         panels.append(
             Panel(
-                name=f"{slug(title)}-{slug(name)}",
+                name=f"{slug(title.lower())}-{slug(name.lower())}",
                 figure=title,
                 title=name,
                 x=Axis(length, "log"),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
-from unipac._storage import write_atomically
-from unipac.report.content import Section, all_looks, figures_of
+from unipac._text import slug
+from unipac.experiments import files
+from unipac.report.content import Section, all_looks
 from unipac.report.lines import Panel, configured, draw
-from unipac.report.style import slug
+
+_MARKS = {"png": b"tEXtSoftware\0unipac", "svg": b"<!-- unipac -->\n", "pdf": b"% unipac\n"}
+"""By which a picture of ours is known; each format lets a file hold such a remark."""
+_END = b"\0\0\0\0IEND\xaeB`\x82"
+"""The last bytes of every PNG."""
 
 
 def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg", "pdf"]) -> list[Path]:  # noqa: A002
@@ -18,17 +24,36 @@ def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg
 
     With several sections each name begins with that of its section.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     chosen = all_looks(sections)
-    written: list[Path] = []
+    panels: dict[Path, Panel] = {}
     for section in sections:
-        prefix = f"{slug(section.name)}-" if len(sections) > 1 else ""
-        for figure in figures_of(section.results, chosen):
-            for panel in figure.drawn.panels:
-                path = _unused(folder / f"{prefix}{panel.name}.{format}", written)
-                write_atomically(path, _drawn(panel, format))
-                written.append(path)
-    return written
+        prefix = f"{slug(section.name.lower())}-" if len(sections) > 1 else ""
+        for figure in section.figures:
+            for panel in figure.with_looks(chosen).drawn.panels:
+                path = _unused(folder / f"{prefix}{panel.name}.{format}", list(panels))
+                files.is_there(path, is_picture)
+                panels[path] = panel
+    for path, panel in panels.items():
+        files.write(path, _marked(_drawn(panel, format), format), is_picture)
+    return list(panels)
+
+
+def is_picture(stream: BinaryIO) -> bool:
+    """Whether a file is a picture of ours."""
+    content = stream.read()
+    return any(mark in content[-1000:] for mark in _MARKS.values())
+
+
+def _marked(content: bytes, format: Literal["png", "svg", "pdf"]) -> bytes:  # noqa: A002
+    """A picture with our mark near its end."""
+    mark = _MARKS[format]
+    if format != "png":
+        return content.rstrip(b"\n") + b"\n" + mark
+    if not content.endswith(_END):
+        raise ValueError("a PNG must end with an empty chunk IEND")
+    length = len(mark) - len(b"tEXt")
+    return content[: -len(_END)] + length.to_bytes(4) + mark + zlib.crc32(mark).to_bytes(4) + _END
 
 
 def _drawn(panel: Panel, format: Literal["png", "svg", "pdf"]) -> bytes:  # noqa: A002

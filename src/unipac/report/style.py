@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -123,16 +122,6 @@ def duration(seconds: float | None) -> str:
         if seconds >= size:
             return f"{number(seconds / size)} {unit}"
     return f"{number(seconds / 1e-9)} ns"
-
-
-def slug(text: str) -> str:
-    """Text as part of a file name: letters and digits, joined by hyphens.
-
-    Example:
-        >>> slug("Killer forced=1000 <b>")
-        'killer-forced-1000-b'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
 def log_ticks(low: float, high: float) -> tuple[list[float], list[str]]:

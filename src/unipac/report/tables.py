@@ -99,7 +99,7 @@ def summary(results: Results) -> pl.DataFrame:
             "–" if failed is None else f"{failed} of {runs}"
             for failed, runs in table.select(column, "runs").rows()
         ]
-    single = counted.replace("rounds", "round").replace("episodes", "episode")
+    single = " or ".join(name.removesuffix("s") for name in counted.split(" or "))
     columns[f"time per {single}"] = [duration(x) for x in table["seconds"]]
     columns["plans"] = [number(x) for x in table["plans"]]
     return pl.DataFrame(

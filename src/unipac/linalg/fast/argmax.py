@@ -4,9 +4,12 @@
 
 An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds
 every action at once; then the action with the largest bound is evaluated, level by level, until a value
-tops all bounds that are left. The bounds of a large problem come from BLAS and are raised by more than
-their rounding error. Hence the winner is always the first maximiser of the ucb that ``values.evaluate_all``
-gives, whichever way the bounds were computed.
+tops all bounds that are left. The bounds of a large problem come from a product of matrices and are raised
+by more than their rounding error. Hence the winner is always the first maximiser of the ucb that
+``evaluate.evaluate_all`` gives, whichever way the bounds were computed.
+
+The product is a kernel of our own. That of BLAS is as fast on one core, but wakes threads, which costs
+more than a choice takes, and more yet where other processes want the cores.
 """
 
 from __future__ import annotations
@@ -18,22 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import inlined, jit, reassociated
+from unipac.linalg import ridge
+from unipac.linalg.fast import simd
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]
 
-BLAS_FROM = 100_000
-"""From about this n d² on, a BLAS product beats a loop over actions."""
+PRODUCT_FROM = 100_000
+"""From about this n d² on, a product beats a loop over actions."""
 
-BLOCKS = 4
-"""A product with a triangular matrix is done in so many parts, which leaves out 3/8 of it."""
+PANEL = 8
+"""So many actions go into a product side by side: two vectors of four for each of four rows of M."""
 
 PIECE = 16
 """So many values are compared at a time."""
 
 TRIALS = 16
-"""So many evaluations one by one cost about as much as a BLAS product for another level."""
+"""So many evaluations one by one cost about as much as a product for another level."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -55,15 +60,13 @@ class Workspace(NamedTuple):
     trial_width2: Array
     """(C,): likewise."""
     norm2: Array
-    """(n,): squared norms of the actions; with BLAS only, as all that follow but ``exact``."""
-    columns: Array
-    """(d n,): the d columns of the actions still in the race, one after the other."""
-    room: Array
-    """(block (n + d),): for ``product``."""
+    """(n,): squared norms of the actions; for products only, as all that follow but ``exact``."""
+    panels: Array
+    """(``panels_of(n)``, d, 8): the actions still in the race, as ``product`` takes them."""
     exact: NDArray[np.int8]
     """(n,): 1 where the bound is ucb itself, or below that of another action."""
     remaining: NDArray[np.int64]
-    """(1,): how many actions are in ``columns``."""
+    """(1,): how many actions are in ``panels``."""
     left: NDArray[np.int64]
     """(n,): which these are."""
     position: NDArray[np.int64]
@@ -76,11 +79,10 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
 
     It is cut from two arrays, as each takes its time to be made.
     """
-    m = n if n * d * d >= BLAS_FROM else 0
+    m = n if is_large(n, d) else 0
     norm2 = 3 * n + 2 * capacity
-    columns = norm2 + m
-    room = columns + d * m
-    floats = np.empty(room + block_of(d) * (m + d))
+    panels = norm2 + m
+    floats = np.empty(panels + panels_of(m) * d * PANEL)
     flags = (n + 7) // 8
     counts = np.empty(flags + 1 + 2 * m, dtype=np.int64)
     return Workspace(
@@ -89,9 +91,8 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
         floats[2 * n : 3 * n],
         floats[3 * n : 3 * n + capacity],
         floats[3 * n + capacity : norm2],
-        floats[norm2:columns],
-        floats[columns:room],
-        floats[room:],
+        floats[norm2:panels],
+        floats[panels:].reshape((panels_of(m), d, PANEL)),
         counts[:flags].view(np.int8)[:n],
         counts[flags : flags + 1],
         counts[flags + 1 : flags + 1 + m],
@@ -100,17 +101,23 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
 
 
 @jit
-def block_of(d: int) -> int:
-    """How many rows of M go into one product."""
-    return (d + BLOCKS - 1) // BLOCKS
+def is_large(n: int, d: int) -> bool:
+    """Whether the bounds of n actions come from a product, which does not pay for half a panel."""
+    return n > PANEL // 2 and n * d * d >= PRODUCT_FROM
+
+
+@jit
+def panels_of(n: int) -> int:
+    """How many panels hold n actions."""
+    return (n + PANEL - 1) // PANEL
 
 
 @inlined
 def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array) -> int:
     """The index of the first action with the largest ucb; its means and squared widths by level."""
     n, d = X.shape
-    blas = n * d * d >= BLAS_FROM
-    if blas:
+    large = is_large(n, d)
+    if large:
         bound_by_product(levels, S, X, work)
     else:
         evaluate_all(levels.rows, S, S, X, int(np.int64(0)), n, work.mean, work.width2)
@@ -118,7 +125,7 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
         for k in range(n):
             work.bound[k] = work.mean[k] + beta * math.sqrt(work.width2[k])
     reopen(work)
-    products = S - 1 if blas else 0
+    products = S - 1 if large else 0
     while True:
         k = race(levels, S, X, work, TRIALS if products > 0 else n, means, width2)
         if k >= 0:
@@ -235,39 +242,43 @@ def squared_factor(rows: Array) -> float:
 @jit
 def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
     """Upper bounds of all actions by one level, from products; all are in the race."""
-    n, d = X.shape
-    columns, norm2, index = work.columns.reshape((d, n)), work.norm2, work.left
-    begin = 0
-    while begin + 8 <= n:  # eight actions at a time: one line of the cache in every column
-        x0, x1, x2, x3 = X[begin], X[begin + 1], X[begin + 2], X[begin + 3]
-        x4, x5, x6, x7 = X[begin + 4], X[begin + 5], X[begin + 6], X[begin + 7]
-        for j in range(d):
-            c = columns[j, begin : begin + 8]
-            c[0], c[1], c[2], c[3] = x0[j], x1[j], x2[j], x3[j]
-            c[4], c[5], c[6], c[7] = x4[j], x5[j], x6[j], x7[j]
-        begin += 8
-    for k in range(begin, n):
-        for j in range(d):
-            columns[j, k] = X[k, j]
+    n = X.shape[0]
+    fill_panels(X, work.panels)
     work.remaining[0] = n
     for k in range(n):
-        norm2[k] = 0.0
-        index[k] = k
+        work.norm2[k] = ridge.squared_norm(X[k])
+        work.left[k] = k
         work.bound[k] = math.inf
-    for j in range(d):
-        for k in range(n):
-            norm2[k] += columns[j, k] * columns[j, k]
     _lower_by_product(levels, level, n, work)
 
 
 @jit
+def fill_panels(X: Array, panels: Array) -> None:
+    """Eight actions side by side in each panel, column by column; zeros where there are no more."""
+    n, d = X.shape
+    for p in range(panels.shape[0]):
+        panel, first = panels[p], p * PANEL
+        if first + PANEL <= n:
+            x0, x1, x2, x3 = X[first], X[first + 1], X[first + 2], X[first + 3]
+            x4, x5, x6, x7 = X[first + 4], X[first + 5], X[first + 6], X[first + 7]
+            for j in range(d):
+                c = panel[j]
+                c[0], c[1], c[2], c[3] = x0[j], x1[j], x2[j], x3[j]
+                c[4], c[5], c[6], c[7] = x4[j], x5[j], x6[j], x7[j]
+        else:
+            for j in range(d):
+                for k in range(PANEL):
+                    panel[j, k] = X[first + k, j] if first + k < n else 0.0
+
+
+@jit
 def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> None:
-    """Lower the bounds of the first m actions of ``columns`` to their ucb in a level.
+    """Lower the bounds of the first m actions of ``panels`` to their ucb in a level.
 
     It is raised by more than its rounding error.
     """
     rows = levels.rows[level - 1]
-    product(rows, work.columns, m, work.room, work.mean, work.width2)
+    product(rows, work.panels, m, work.mean, work.width2)
     beta = levels.beta[level - 1]
     slack = rounding(rows.shape[0], squared_factor(rows), abs(beta) + outcome_norm(rows))
     for p in range(m):
@@ -280,10 +291,10 @@ def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> No
 def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     """Lower the bounds of the actions in the race to those of another level.
 
-    The others leave ``columns``.
+    The others leave ``panels``.
     """
     m = work.remaining[0]
-    columns, index, position = work.columns, work.left, work.position
+    panels, index, position = work.panels, work.left, work.position
     best = -math.inf
     for k in range(work.exact.size):
         if work.exact[k]:
@@ -298,34 +309,67 @@ def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     work.remaining[0] = count
     if count == 0:
         return
-    for j in range(levels.rows.shape[1]):  # in place: nothing is written before it was read
-        for p in range(count):
-            columns[j * count + p] = columns[j * m + position[p]]
+    for p in range(count):  # in place: nothing is written before it was read
+        source, target = panels[position[p] // PANEL], panels[p // PANEL]
+        for j in range(levels.rows.shape[1]):
+            target[j, p % PANEL] = source[j, position[p] % PANEL]
     _lower_by_product(levels, level, count, work)
 
 
 @jit
-def product(rows: Array, columns: Array, m: int, room: Array, mean: Array, width2: Array) -> None:
-    """Means and squared widths of m actions, from BLAS products with some rows of M each.
+def product(rows: Array, panels: Array, m: int, mean: Array, width2: Array) -> None:
+    """Means u·z and squared widths u·u with u = Mx of the first m actions in ``panels``.
 
-    ``columns`` begins with their d columns, one after the other; ``room`` is for the rows and the products.
+    Of each panel four rows of M at a time, whose products with the eight actions stay in registers.
     """
     d = rows.shape[0]
-    block = block_of(d)
-    for k in range(m):
-        mean[k] = 0.0
-        width2[k] = 0.0
-    for begin in range(0, d, block):
-        end = min(begin + block, d)
-        count = end - begin
-        M = room[: count * end].reshape((count, end))
-        U = room[count * end : count * (end + m)].reshape((count, m))
-        for i in range(count):
-            for j in range(end):
-                M[i, j] = rows[begin + i, j] if j <= begin + i else 0.0
-        np.dot(M, columns[: end * m].reshape((end, m)), U)
-        for i in range(count):
-            z_i = rows[begin + i, d + 1]
-            for k in range(m):
-                width2[k] += U[i, k] * U[i, k]
-                mean[k] += U[i, k] * z_i
+    out = np.empty(2 * PANEL)
+    for p in range(panels_of(m)):
+        panel = p * d * PANEL
+        q, Q, w, W = simd.zero(), simd.zero(), simd.zero(), simd.zero()
+        i = int(np.int64(0))
+        while i + 3 < d:
+            a, A, b, B = simd.zero(), simd.zero(), simd.zero(), simd.zero()
+            c, C, e, E = simd.zero(), simd.zero(), simd.zero(), simd.zero()
+            for j in range(i + 1):
+                x, X = simd.load(panels, panel + PANEL * j), simd.load(panels, panel + PANEL * j + 4)
+                a, A = simd.add_product(a, rows[i, j], x), simd.add_product(A, rows[i, j], X)
+                b, B = simd.add_product(b, rows[i + 1, j], x), simd.add_product(B, rows[i + 1, j], X)
+                c, C = simd.add_product(c, rows[i + 2, j], x), simd.add_product(C, rows[i + 2, j], X)
+                e, E = simd.add_product(e, rows[i + 3, j], x), simd.add_product(E, rows[i + 3, j], X)
+            # M is triangular: what is left are three, two and one of its entries.
+            j = i + 1
+            x, X = simd.load(panels, panel + PANEL * j), simd.load(panels, panel + PANEL * j + 4)
+            b, B = simd.add_product(b, rows[i + 1, j], x), simd.add_product(B, rows[i + 1, j], X)
+            c, C = simd.add_product(c, rows[i + 2, j], x), simd.add_product(C, rows[i + 2, j], X)
+            e, E = simd.add_product(e, rows[i + 3, j], x), simd.add_product(E, rows[i + 3, j], X)
+            j += 1
+            x, X = simd.load(panels, panel + PANEL * j), simd.load(panels, panel + PANEL * j + 4)
+            c, C = simd.add_product(c, rows[i + 2, j], x), simd.add_product(C, rows[i + 2, j], X)
+            e, E = simd.add_product(e, rows[i + 3, j], x), simd.add_product(E, rows[i + 3, j], X)
+            j += 1
+            x, X = simd.load(panels, panel + PANEL * j), simd.load(panels, panel + PANEL * j + 4)
+            e, E = simd.add_product(e, rows[i + 3, j], x), simd.add_product(E, rows[i + 3, j], X)
+            q += (a * a + b * b) + (c * c + e * e)
+            Q += (A * A + B * B) + (C * C + E * E)
+            w, W = simd.add_product(w, rows[i, d + 1], a), simd.add_product(W, rows[i, d + 1], A)
+            w, W = simd.add_product(w, rows[i + 1, d + 1], b), simd.add_product(W, rows[i + 1, d + 1], B)
+            w, W = simd.add_product(w, rows[i + 2, d + 1], c), simd.add_product(W, rows[i + 2, d + 1], C)
+            w, W = simd.add_product(w, rows[i + 3, d + 1], e), simd.add_product(W, rows[i + 3, d + 1], E)
+            i += 4
+        while i < d:  # the rows that are left
+            a, A = simd.zero(), simd.zero()
+            for j in range(i + 1):
+                a = simd.add_product(a, rows[i, j], simd.load(panels, panel + PANEL * j))
+                A = simd.add_product(A, rows[i, j], simd.load(panels, panel + PANEL * j + 4))
+            q += a * a
+            Q += A * A
+            w, W = simd.add_product(w, rows[i, d + 1], a), simd.add_product(W, rows[i, d + 1], A)
+            i += 1
+        simd.store(out, int(np.int64(0)), q)
+        simd.store(out, int(np.int64(4)), Q)
+        simd.store(out, int(np.int64(8)), w)
+        simd.store(out, int(np.int64(12)), W)
+        for k in range(p * PANEL, min((p + 1) * PANEL, m)):
+            width2[k] = out[k - p * PANEL]
+            mean[k] = out[PANEL + k - p * PANEL]

@@ -45,8 +45,8 @@ class Table(NamedTuple):
 
     actions: Array
     """(n, d)."""
-    columns: Array
-    """(d, n): the same, transposed."""
+    panels: Array
+    """(``argmax.panels_of(n)``, d, 8): the same, as ``argmax.product`` takes them."""
     directions: Floats
     """(d, n): those of the actions, of norm 1."""
     norms: Array
@@ -69,7 +69,7 @@ def filled(actions: Array, levels: Levels) -> Table:
     norms = np.sqrt((actions**2).sum(axis=1) + argmax.TINY)
     table = Table(
         actions=actions,
-        columns=np.ascontiguousarray(actions.T),
+        panels=np.zeros((argmax.panels_of(n), actions.shape[1], argmax.PANEL)),
         directions=np.ascontiguousarray((actions / norms[:, None]).T, dtype=np.float32),
         norms=norms,
         mean=np.zeros((capacity, n)),
@@ -78,6 +78,7 @@ def filled(actions: Array, levels: Levels) -> Table:
         level=np.zeros((capacity, 3)),
     )
     if n > 0:
+        argmax.fill_panels(actions, table.panels)
         for level in range(1, top(levels) + 1):
             compute(table, levels, level)
             bound(table, levels, level)
@@ -89,7 +90,7 @@ def packed(table: Table) -> Array:
     n, d = table.actions.shape
     directions = np.zeros(d * n + d * n % 2, dtype=np.float32)
     directions[: d * n] = table.directions.reshape(-1)
-    fields = (table.actions, table.columns, table.norms, table.mean, table.width2, table.bound, table.level)
+    fields = (table.actions, table.panels, table.norms, table.mean, table.width2, table.bound, table.level)
     flat = [field.reshape(-1) for field in fields]
     return np.concatenate(([n, d, len(table.level)], *flat, directions.view(np.float64)))
 
@@ -97,15 +98,15 @@ def packed(table: Table) -> Array:
 def unpacked(fields: Array) -> Table:
     """The table that was packed; it shares the memory of ``fields``."""
     n, d, C = int(fields[0]), int(fields[1]), int(fields[2])
-    columns = 3 + n * d
-    norms = columns + n * d
+    panels = 3 + n * d
+    norms = panels + argmax.panels_of(n) * d * argmax.PANEL
     mean = norms + n
     width2 = mean + C * n
     bound = width2 + C * n
     level = bound + C * n
     return Table(
         packing.doubles(fields, 3, (n, d)),
-        packing.doubles(fields, columns, (d, n)),
+        packing.doubles(fields, panels, (argmax.panels_of(n), d, argmax.PANEL)),
         packing.singles(fields, level + 3 * C, (d, n)),
         packing.doubles(fields, norms, (n,)),
         packing.doubles(fields, mean, (C, n)),
@@ -224,10 +225,8 @@ def _can_step(table: Table, levels: Levels, level: int, q: float) -> bool:
 def compute(table: Table, levels: Levels, level: int) -> None:
     """Means and squared widths of a level, from its factors."""
     i = level - 1
-    d, n = table.columns.shape
-    room = np.empty(argmax.block_of(d) * (n + d))
-    columns = table.columns.reshape(d * n)
-    argmax.product(levels.rows[i], columns, n, room, table.mean[i], table.width2[i])
+    n, d = table.actions.shape
+    argmax.product(levels.rows[i], table.panels, n, table.mean[i], table.width2[i])
     m2 = argmax.squared_factor(levels.rows[i])
     slack = _drift(d, m2, 1.0)
     for k in range(n):

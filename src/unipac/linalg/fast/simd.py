@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 from numpy.typing import NDArray
@@ -45,6 +46,16 @@ def load(array: Array, start: int) -> Lanes:
 def gather(array: Array, start: int, stride: int) -> Lanes:
     """Four entries of an array, ``stride`` apart."""
     return array.reshape(-1)[start : start + WIDTH * stride : stride].copy()
+
+
+def store(array: Array, start: int, a: Lanes) -> None:
+    """Write four entries of an array in C order, counted over all its axes."""
+    array.reshape(-1)[start : start + WIDTH] = a
+
+
+def add_product(a: Lanes, number: float, b: Lanes) -> Lanes:
+    """A + number b, rounded once or twice, as the processor does it faster."""
+    return np.asarray(a + number * b)
 
 
 def sums(a: Lanes, b: Lanes, c: Lanes, d: Lanes) -> Lanes:
@@ -130,6 +141,26 @@ def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def _store(typing: Any, array: Any, start: Any, a: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        entry = _entry(context, builder, sig.args[0], args[0], args[1])
+        builder.store(args[2], builder.bitcast(entry, _VECTOR.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _lanes), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_product(typing: Any, a: Any, number: Any, b: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
+        return builder.call(function, [_spread(builder, args[1]), args[2], args[0]])
+
+    return _lanes(_lanes, types.float64, _lanes), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ab = _pairs(builder, args[0], args[1], [0, 4, 2, 6], [1, 5, 3, 7])
@@ -151,6 +182,8 @@ def _total(typing: Any, a: Any) -> Any:
 overload(zero)(lambda: lambda: _zero())
 overload(load)(lambda array, start: lambda array, start: _load(array, start))
 overload(gather)(lambda array, start, stride: lambda array, start, stride: _gather(array, start, stride))
+overload(store)(lambda array, start, a: lambda array, start, a: _store(array, start, a))
+overload(add_product)(lambda a, number, b: lambda a, number, b: _add_product(a, number, b))
 overload(sums)(lambda a, b, c, d: lambda a, b, c, d: _sums(a, b, c, d))
 overload(total)(lambda a: lambda a: _total(a))
 

@@ -1,0 +1,253 @@
+"""Compile everything that the library may compile, once: every registered agent plays in all its ways.
+
+Kernels are compiled when they are first used, which takes seconds in the middle of something else. After
+`warm` they are on disk, for every process that finds the same folder (see ``unipac._jit``). It needs no list:
+it takes the agents from the registry and tries on each what its kind can do; what an agent refuses, it skips.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unipac import _jit
+from unipac.registry import AGENTS
+
+ROUNDS = 8
+
+Way = Callable[[Any], object]
+
+
+def warm(progress: bool = False) -> str:
+    """Compile all kernels, and say where they are kept; ``progress`` shows how far it is.
+
+    It takes a minute or two, and some seconds if everything was compiled before.
+    """
+    with _jit.silently(), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        for _, work in _shown(list(_steps(Path(folder))), progress):
+            work()
+    kept = _jit.cache_folder()
+    if kept is None:
+        return (
+            "Compiled kernels are kept nowhere: neither NUMBA_CACHE_DIR nor the package nor a home directory "
+            "can be written."
+        )
+    return f"Compiled kernels are kept in {kept}"
+
+
+def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """What is to be done, by name."""
+    yield "instances", _use_instances
+    for name, agent in AGENTS.items():
+        yield name, functools.partial(_KINDS[_kind(agent)], agent, folder)
+
+
+def _shown(
+    steps: list[tuple[str, Callable[[], None]]], progress: bool
+) -> Iterable[tuple[str, Callable[[], None]]]:
+    """The steps, with a bar if rich is there, else with a line for each."""
+    if not progress:
+        yield from steps
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        for number, (name, work) in enumerate(steps, start=1):
+            print(f"unipac: compiling {number}/{len(steps)} {name}", file=sys.stderr, flush=True)
+            yield name, work
+        return
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=len(steps))
+        for name, work in steps:
+            bar.update(task, description=f"compiling {name}")
+            yield name, work
+            bar.advance(task)
+
+
+# -- instances -----------------------------------------------------------------------------------------
+
+
+def _use_instances() -> None:
+    """Draw from every instance, and plan in every MDP."""
+    from unipac import envs
+
+    for make in envs.INSTANCES.values():
+        with _refused(ImportError):  # of data that come with another library
+            make().rounds(0, ROUNDS, seed=0)
+    for solve in envs.MDPS.values():
+        mdp = solve()
+        envs.optimal(mdp)
+        table = np.zeros((mdp.horizon, mdp.n_states), dtype=np.int64)
+        envs.policy_value(mdp, table)
+        by_level = np.zeros((mdp.horizon, mdp.n_states, 2), dtype=np.int64)
+        envs.level_policy_value(mdp.transitions, mdp.rewards, by_level, by_level)
+
+
+# -- agents, by kind -----------------------------------------------------------------------------------
+
+
+def _use_bandit(agent: type[Any], folder: Path) -> None:
+    from unipac import envs
+
+    made = 0
+    for instance in (envs.sphere(3, 4), envs.soare(3)):  # actions that change, and the same in all rounds
+        ways = _bandit_ways(instance, folder)
+        made += _tried(functools.partial(_made, agent, instance), ways)
+        if "fixed_actions" in inspect.signature(agent).parameters:
+            fixed = _first_actions(instance)
+            made += _tried(functools.partial(_made, agent, instance, fixed_actions=fixed), ways)
+    _require_made(agent, made)
+
+
+def _first_actions(instance: Any) -> Any:
+    X = instance.rounds(0, 1, seed=0).actions
+    return X[0] if X.ndim == 3 else X
+
+
+def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
+    many, _, rewards = instance.rounds(0, ROUNDS, seed=0)
+    X = _first_actions(instance)
+    return [
+        lambda a: a.update(a.choose(X), 0.5),
+        lambda a: a.update(a.choose(X), 0.5, times=3),
+        lambda a: a.update(a.choose(), 0.5),
+        lambda a: a.update(a.choose(), 0.5, times=3),
+        lambda a: _late(a, X),
+        lambda a: a.absorb(X, X[:, 0]),
+        lambda a: a.bounds(X),
+        lambda a: a.bounds(),
+        lambda a: a.levels(),
+        lambda a: a.play(many, rewards),
+        lambda a: a.play(X, rewards),
+        lambda a: a.play(many, rewards, truth=instance.theta),
+        lambda a: a.play(instance, rounds=ROUNDS, seed=0),
+        lambda a: list(a.stream(instance, rounds=ROUNDS, seed=0)),
+        lambda a: _save_and_load(a, folder),
+    ]
+
+
+def _late(agent: Any, actions: Any) -> None:
+    """A reward that comes after another one."""
+    first, second = agent.choose(actions), agent.choose(actions)
+    agent.update(second, 0.0)
+    agent.update(first, 0.0)
+    agent.forget(agent.choose(actions))
+
+
+def _use_mdp(agent: type[Any], folder: Path) -> None:
+    import gymnasium
+
+    from unipac import envs
+
+    mdp = envs.river_swim(n_states=3, horizon=3)
+    env = gymnasium.make("unipac.envs.gym:unipac/RiverSwim-v0", n_states=3, horizon=3)
+    ways: list[Way] = [
+        lambda a: a.play(mdp, episodes=3, seed=0),
+        lambda a: a.play(mdp, episodes=3, seed=0, initial_states=np.zeros(3, dtype=np.int64)),
+        lambda a: a.learn(env, episodes=3, seed=0),
+        lambda a: _one_step(a, terminated=True),
+        lambda a: _one_step(a, truncated=True),
+        lambda a: a.certificate(0),
+        lambda a: a.policy()(0, 1),
+        lambda a: a.levels(),
+        lambda a: _save_and_load(a, folder),
+    ]
+    features = mdp.features
+    stored = {
+        "feature_map": lambda state: features[state],
+        "n_actions": features.shape[1],
+        "dim": features.shape[2],
+        "horizon": mdp.horizon,
+    }
+    known = set(inspect.signature(agent).parameters)
+    stored |= {"episodes": 100} if "episodes" in known else {}
+    made = int(_tried(lambda: _made(agent, mdp), ways))
+    if set(stored) <= known:
+        made += _tried(lambda: agent(**stored), ways)
+    env.close()
+    _require_made(agent, made)
+
+
+def _one_step(agent: Any, **end: bool) -> None:
+    agent.act(0)
+    agent.observe(0.5, 1, **end)
+
+
+def _use_search(agent: type[Any], folder: Path) -> None:
+    from unipac import envs
+
+    made = 0
+    for instance in (envs.soare(3), envs.river_swim(n_states=3, horizon=3)):
+        run = functools.partial(_run, instance=instance)
+        made += _tried(
+            functools.partial(_made, agent, instance), [run, functools.partial(_save_and_load, folder=folder)]
+        )
+    _require_made(agent, made)
+
+
+def _run(search: Any, *, instance: Any) -> None:
+    search.run(instance, seed=0, max_pulls=1000)
+
+
+_KINDS: dict[str, Callable[[type[Any], Path], None]] = {
+    "bandit": _use_bandit,
+    "mdp": _use_mdp,
+    "search": _use_search,
+}
+
+
+def _tried(make: Callable[[], Any], ways: list[Way]) -> bool:
+    """Go all ways, each with an agent of its own, as one that was refused may be in the middle of a round."""
+    with _refused(ValueError):
+        make()
+        for way in ways:
+            agent = make()
+            with _refused(ValueError, TypeError, AttributeError, NotImplementedError):
+                way(agent)
+        return True
+    return False
+
+
+def _save_and_load(agent: Any, folder: Path) -> None:
+    from unipac import load
+
+    path = folder / "agent"
+    agent.save(path)
+    load(path)
+
+
+def _refused(*errors: type[Exception]) -> contextlib.suppress:
+    """What an agent or an instance does not do, it says by one of these."""
+    return contextlib.suppress(*errors)
+
+
+def _require_made(agent: type[Any], made: int) -> None:
+    if not made:
+        raise RuntimeError(f"{agent.__name__} can be made for no small instance: its kernels stay uncompiled")
+
+
+def _kind(agent: type[Any]) -> str:
+    package = agent.__module__.split(".")[1]
+    return str(getattr(agent, "kind", {"bandits": "bandit", "mdp": "mdp", "pac": "search"}[package]))
+
+
+def _made(agent: type[Any], instance: Any, **parameters: Any) -> Any:
+    """An agent that fits an instance."""
+    if hasattr(agent, "made_for"):
+        return agent.made_for(instance, rounds=100, seed=0, **parameters)
+    known = inspect.signature(agent).parameters
+    if hasattr(instance, "features"):
+        parameters |= {"episodes": 100} if "episodes" in known else {}
+        return agent(instance.features, horizon=instance.horizon, **parameters)
+    return agent(instance.dim, **parameters)

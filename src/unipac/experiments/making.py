@@ -1,0 +1,146 @@
+"""Agents and instances, made as a spec describes them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from unipac.envs import LSVIKiller, SwitchingArms
+from unipac.envs.instance import ROUNDING
+from unipac.experiments import registry
+from unipac.experiments.spec import Agent, Instance
+
+FROM_INSTANCE = ("dim", "features", "horizon", "feature_map", "n_actions", "n_states", "arms")
+"""Arguments of an agent that are never given: they come from the instance."""
+
+
+def make_instance(instance: Instance, seed: np.random.SeedSequence | None = None) -> Any:
+    """An instance, the same for every agent; where it takes a seed and has none, it gets one.
+
+    Those of the library never change, so the latest ones are kept and shared.
+    """
+    make = registry.find("instance", instance.instance, registry.INSTANCES)
+    parameters = dict(instance.parameters)
+    if seed is not None and registry.takes(make, "seed"):
+        parameters.setdefault("seed", number_of(seed))
+    if instance.instance in registry.INSTANCES:
+        return _made_by_us(instance.instance, json.dumps(parameters, sort_keys=True))
+    return make(**parameters)
+
+
+@lru_cache(maxsize=4)
+def _made_by_us(name: str, parameters: str) -> Any:
+    return registry.INSTANCES[name](**json.loads(parameters))
+
+
+def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
+    """An agent that fits an instance."""
+    make: Any = registry.find("agent", agent.agent, registry.AGENTS)
+    parameters = dict(agent.parameters)
+    stored = parameters.pop("stored", False)
+    fixed = getattr(instance, "actions", None)
+    if agent.kind == "search" and fixed is None:
+        raise ValueError(
+            f"{agent.agent} searches among arms that stay, and those of {instance.name} do not; use agents ="
+            " [...] to leave it out"
+        )
+    if agent.kind == "mdp":
+        rounds += forced_episodes(instance)
+    if stored or not hasattr(make, "made_for"):
+        made = _made_by_arguments(make, agent.kind, instance, rounds, seed, parameters, stored)
+    else:
+        seed = parameters.pop("seed", seed)
+        made = make.made_for(instance, rounds=rounds, seed=seed, **parameters)
+    if isinstance(instance, SwitchingArms) and not (agent.kind == "bandit" and counts_many(made)):
+        raise ValueError(
+            f"{instance.name} takes its forced rounds in one step, update(..., times=), which {agent.agent} "
+            "does not know; use agents = [...] to leave it out"
+        )
+    return made
+
+
+def _made_by_arguments(
+    make: Callable[..., Any],
+    kind: registry.Kind,
+    instance: Any,
+    rounds: int,
+    seed: int,
+    parameters: Mapping[str, Any],
+    stored: bool,
+) -> Any:
+    """An agent of a class that does not say itself how it is made for an instance."""
+    found = {"seed": seed}
+    if kind == "mdp":
+        found["episodes"] = rounds
+    else:
+        found |= {"noise": instance.noise, "norm": instance.norm}
+    known = {name: value for name, value in found.items() if registry.takes(make, name)} | dict(parameters)
+    if stored:
+        features = instance.features
+        n_actions, dim = features.shape[1:]
+        horizon = instance.horizon
+        return make(
+            feature_map=lambda state: features[state], n_actions=n_actions, dim=dim, horizon=horizon, **known
+        )
+    if kind == "mdp":
+        return make(instance.features, horizon=instance.horizon, **known)
+    return make(instance.actions if kind == "search" else instance.dim, **known)
+
+
+def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
+    """The value of a parameter: what the agent says; if it does not, what it was given, or its default."""
+    value = getattr(made, name, None)
+    if value is None:
+        value = agent.parameters.get(name)
+    if value is None:
+        known = inspect.signature(type(made)).parameters.get(name)
+        value = None if known is None or known.default is inspect.Parameter.empty else known.default
+    return otherwise if value is None else float(value)
+
+
+def counts_many(agent: Any) -> bool:
+    """Whether it takes many identical rounds in one step."""
+    return bool(getattr(agent, "counts_many", isinstance(agent, registry.BANDIT_AGENT)))
+
+
+def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
+    """Whether an instance is linear and no noisier or larger than the agent was told."""
+    if agent.kind == "mdp":
+        return True
+    theta = instance.theta
+    if theta is None:
+        return False
+    length = float(np.linalg.norm(theta)) / (1.0 + ROUNDING)
+    told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
+    noise, norm = (getattr(made, name, told[name]) for name in ("noise", "norm"))
+    return bool(noise >= instance.noise and norm >= length)
+
+
+def forced_episodes(mdp: Any) -> int:
+    """How many episodes are played before those that a spec counts."""
+    return mdp.forced if isinstance(mdp, LSVIKiller) else 0
+
+
+def number_of(seed: np.random.SeedSequence) -> int:
+    """A seed as one number."""
+    return int(seed.generate_state(1, np.uint64)[0])
+
+
+@contextmanager
+def importing_from(folder: str | None) -> Iterator[None]:
+    """Let modules that lie in this folder be imported."""
+    if folder is None:
+        yield
+        return
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)

@@ -1,0 +1,195 @@
+"""One cell played: an agent on an instance with a seed."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from unipac.envs import BanditInstance, LinearMDPEnv, LSVIKiller, SwitchingArms
+from unipac.experiments import making, registry
+from unipac.experiments.spec import Cell
+from unipac.experiments.tally import Tally
+
+CHUNK = 2**15
+"""Rounds whose traces are held at once."""
+
+PER_DECADE = 10
+
+Advance = Callable[[int], int]
+"""Play at most so many rounds, and tell how many were played."""
+
+
+class Computed(NamedTuple):
+    """What a worker hands back."""
+
+    parquet: bytes
+    seconds: float
+    checkpoints: list[int]
+    elapsed: list[float]
+    """Seconds from the first checkpoint to each."""
+
+
+class Broken(NamedTuple):
+    """What a worker hands back instead, in words: an exception itself may not survive the way."""
+
+    reason: str
+    details: str
+    """The traceback."""
+
+
+def try_to_compute(cell: Cell, folder: str | None = None) -> Computed | Broken:
+    """Play a cell; whatever the agent or the instance raises is told, also ``SystemExit``."""
+    try:
+        return compute(cell, folder)
+    except (Exception, SystemExit) as error:
+        return Broken(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def compute(cell: Cell, folder: str | None = None) -> Computed:
+    """Play a cell. The result depends on the cell alone, not on where or beside what it runs."""
+    begin = time.perf_counter()
+    with making.importing_from(folder), threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # refuted assumptions are in the table: the column `consistent`
+        seeds = np.random.SeedSequence(cell.seed).spawn(3)
+        instance = making.make_instance(cell.instance, seeds[0])
+        seed = making.number_of(seeds[1])
+        agent = making.make_agent(cell.agent, instance, cell.instance.rounds, seed=seed)
+        tally = Tally(
+            cell,
+            agent,
+            delta=making.value_of(agent, cell.agent, "delta", math.nan),
+            sound=making.assumptions_hold(agent, cell.agent, instance),
+        )
+        elapsed: list[float] = []
+        warm = begin
+        for _ in _play(cell, agent, instance, seeds[2], tally):
+            tally.write_row()
+            if not elapsed:
+                warm = time.perf_counter()  # the first round may have waited for the compiler
+            elapsed.append(time.perf_counter() - warm)
+        parquet = tally.to_parquet()
+    checkpoints = [row["round"] for row in tally.rows]
+    return Computed(parquet, time.perf_counter() - begin, checkpoints, elapsed)
+
+
+def checkpoints(rounds: int) -> list[int]:
+    """1, 2, 3, ... in steps that grow by a tenth of a decade, and the last round."""
+    steps = np.arange(1 + int(PER_DECADE * math.log10(rounds)))
+    spaced = {round(10 ** (step / PER_DECADE)) for step in steps.tolist()}
+    return sorted(number for number in spaced | {rounds} if number <= rounds)
+
+
+def _play(
+    cell: Cell, agent: Any, instance: Any, seed: np.random.SeedSequence, tally: Tally
+) -> Iterator[None]:
+    """Play all rounds, pausing at every checkpoint."""
+    rounds = cell.instance.rounds
+    advance: Advance
+    if cell.agent.kind == "search":
+        _search(agent, instance, seed, tally, rounds)
+        yield
+        return
+    if cell.agent.kind == "mdp":
+        rounds += making.forced_episodes(instance)
+        play = _episodes_stored if cell.agent.parameters.get("stored") else _episodes
+        advance = play(agent, instance, seed, tally)
+    elif isinstance(agent, registry.BANDIT_AGENT):
+        advance = _rounds(agent, instance, seed, tally, cell.coverage)
+    else:
+        advance = _rounds_of_any(agent, instance, seed, tally)
+    played = 0
+    for stop in checkpoints(rounds):
+        while played < stop:
+            played += advance(min(stop - played, CHUNK))
+        yield
+
+
+def _rounds(
+    agent: Any, instance: BanditInstance, seed: np.random.SeedSequence, tally: Tally, coverage: bool
+) -> Advance:
+    truth = instance.theta if coverage else None
+
+    def advance(count: int) -> int:
+        if isinstance(instance, SwitchingArms):
+            forced = instance.forced_at(tally.round)
+            if forced > 0:
+                decision = agent.choose(instance.forced_action[None])
+                agent.update(decision, instance.forced_reward, times=forced)
+                tally.add_forced(forced, instance.forced_reward)
+            count = int(min(count, instance.free_at(tally.round)))
+        trace = agent.play(instance, rounds=count, seed=seed, truth=truth)
+        tally.add_rounds(
+            gap=trace.gap, reward=trace.reward, certificate=trace.certificate, covered=trace.covered
+        )
+        return count
+
+    return advance
+
+
+def _rounds_of_any(
+    agent: Any, instance: BanditInstance, seed: np.random.SeedSequence, tally: Tally
+) -> Advance:
+    """For an agent of the user's own, with choose and update only."""
+
+    def advance(count: int) -> int:
+        actions, means, rewards = instance.rounds(tally.round, count, seed)
+        index = np.empty(count, dtype=np.int64)
+        certificate = np.full(count, np.nan)
+        for k in range(count):
+            offered = actions if actions.ndim == 2 else actions[k]
+            decision = agent.choose(offered)
+            index[k] = getattr(decision, "index", decision)
+            if not 0 <= index[k] < len(offered):
+                raise ValueError(f"choose must return a row from 0 to {len(offered) - 1}, got {decision!r}")
+            certificate[k] = getattr(decision, "certificate", math.nan)
+            agent.update(decision, rewards[k, index[k]])
+        mean = means if means.ndim == 2 else np.broadcast_to(means, rewards.shape)
+        rows = np.arange(count)
+        gap = mean.max(axis=1) - mean[rows, index]
+        tally.add_rounds(gap=gap, reward=rewards[rows, index], certificate=certificate)
+        return count
+
+    return advance
+
+
+def _episodes(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: Tally) -> Advance:
+    def advance(count: int) -> int:
+        states = None
+        if isinstance(mdp, LSVIKiller):
+            states = mdp.initial_states(count, start=tally.round)
+        trace = agent.play(mdp, episodes=count, seed=seed, initial_states=states)
+        tally.add_episodes(trace, mdp.horizon)
+        return count
+
+    return advance
+
+
+def _episodes_stored(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: Tally) -> Advance:
+    """For an agent that stores transitions: step by step, and gaps are not known."""
+    env = LinearMDPEnv(mdp)
+    env.reset(seed=making.number_of(seed))
+
+    def advance(count: int) -> int:
+        tally.add_returns(agent.learn(env, episodes=count))
+        return count
+
+    return advance
+
+
+def _search(
+    agent: Any, instance: BanditInstance, seed: np.random.SeedSequence, tally: Tally, most: int
+) -> None:
+    """Let a search run to its end, or as far as it may."""
+    answer = agent.run(instance, seed=making.number_of(seed), max_pulls=most)
+    means = instance.rounds(0, 1, seed).means
+    if not 0 <= answer.index < len(means):
+        raise ValueError(f"run must answer with an arm from 0 to {len(means) - 1}, got {answer.index!r}")
+    gap = float(means.max() - means[answer.index])
+    tally.add_answer(pulls=int(answer.pulls), gap=gap, certificate=float(answer.certificate))

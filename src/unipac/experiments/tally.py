@@ -1,0 +1,188 @@
+"""Counts of a run while it is played, and the table made of them."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unipac import metrics
+from unipac.experiments.spec import Cell
+
+Array = NDArray[np.float64]
+
+SCHEMA: dict[str, Any] = {
+    "agent": pl.String,
+    "family": pl.String,
+    "instance": pl.String,
+    "seed": pl.Int64,
+    "kind": pl.String,
+    "certified": pl.Boolean,
+    "consistent": pl.Boolean,
+    "delta": pl.Float64,
+    "round": pl.Int64,
+    "free": pl.Int64,
+    "regret": pl.Float64,
+    "reward": pl.Float64,
+    "certified_regret": pl.Float64,
+    "violations": pl.Int64,
+    "uncovered": pl.Int64,
+    "levels": pl.Int64,
+    "plans": pl.Int64,
+    "eps": pl.List(pl.Float64),
+    "mistakes": pl.List(pl.Int64),
+    "certificates_above": pl.List(pl.Int64),
+    "bounds": pl.List(pl.Float64),
+    "stages": pl.List(pl.Int64),
+    "level_numbers": pl.List(pl.Int64),
+    "sizes": pl.List(pl.Int64),
+    "size_bounds": pl.List(pl.Float64),
+}
+"""The columns of a cell's table, one row per checkpoint; those on single levels are in the last row only."""
+
+
+class Tally:
+    """Counts of a run so far, and the rows of its table.
+
+    Args:
+        cell: what is played.
+        agent: who plays it.
+        delta: with which probability its promises may fail; NaN where it says nothing.
+        sound: whether the assumptions of the agent hold; if not, nothing it says is certified.
+    """
+
+    def __init__(self, cell: Cell, agent: Any, *, delta: float, sound: bool) -> None:
+        self.cell = cell
+        self.sound = sound
+        self.agent = agent
+        self.delta = delta
+        self.rows: list[dict[str, Any]] = []
+        self.eps = np.array(cell.eps)
+        self.round = 0
+        self.forced = 0
+        self.regret: float | None = 0.0
+        self.reward = 0.0
+        self.mistakes = np.zeros(len(self.eps), dtype=np.int64)
+        self.certificates_above = np.zeros(len(self.eps), dtype=np.int64)
+        self.violations = 0
+        self.uncovered: int | None = None
+        self.plans = 0
+        self.certified_regret = 0.0
+        self._claimed = 0.0
+        self.bounds = [_bound(agent, eps) if sound else math.inf for eps in cell.eps]
+
+    @property
+    def certified(self) -> bool:
+        """Whether what the agent says is proven here."""
+        searched = self.cell.agent.kind == "search" and getattr(self.agent, "theorem", "none") != "none"
+        return self.sound and bool(getattr(self.agent, "certified", searched))
+
+    def add_forced(self, count: int, reward: float) -> None:
+        """Rounds without a choice, whose gap is 0."""
+        self.round += count
+        self.forced += count
+        self.reward += count * reward
+
+    def add_rounds(
+        self, *, gap: Array, reward: Array, certificate: Array, covered: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Rounds of a bandit."""
+        self._add_gaps(gap, reward)
+        self.violations += int(metrics.certificate_violations(certificate, gap).sum())
+        self.certified_regret += float(certificate.sum())
+        if self.certified:
+            self.certificates_above += metrics.mistakes(certificate, self.eps)
+        if covered is not None:
+            self.uncovered = (self.uncovered or 0) + int(len(covered) - covered.sum())
+
+    def add_episodes(self, trace: Any, horizon: int) -> None:
+        """Episodes of an MDP."""
+        before = self.round
+        regret = (self.regret or 0.0) + np.cumsum(trace.gap)
+        self._add_gaps(trace.gap, trace.reward)
+        self.plans += int(trace.replanned.sum())
+        if self.certified:
+            claimed = self._claimed + np.cumsum(trace.bound - trace.reward)
+            numbers = np.arange(before + 1, self.round + 1)
+            certified = claimed + metrics.aggregate_slack(numbers, horizon=horizon, delta=self.delta)
+            self.violations += int((certified < regret).sum())
+            self._claimed, self.certified_regret = float(claimed[-1]), float(certified[-1])
+
+    def add_returns(self, returns: Array) -> None:
+        """Episodes of which only the sums of rewards are known."""
+        self.round += len(returns)
+        self.reward += float(returns.sum())
+        self.regret = None
+
+    def add_answer(self, *, pulls: int, gap: float, certificate: float) -> None:
+        """What a search has found: one choice, after pulls whose gaps do not count."""
+        self.round = pulls
+        self.forced = pulls - 1
+        self.regret = gap
+        self.certified_regret = certificate
+        self.violations = int(certificate < gap)
+
+    def _add_gaps(self, gap: Array, reward: Array) -> None:
+        assert self.regret is not None
+        self.round += len(gap)
+        self.regret += float(gap.sum())
+        self.reward += float(reward.sum())
+        self.mistakes += metrics.mistakes(gap, self.eps)
+
+    def write_row(self) -> None:
+        """The state at a checkpoint."""
+        cell, kind = self.cell, self.cell.agent.kind
+        known = self.regret is not None
+        proven = self.certified and known
+        none = [None] * len(self.eps)
+        self.rows.append(
+            {
+                "agent": cell.agent.label,
+                "family": cell.instance.family,
+                "instance": cell.instance.label,
+                "seed": cell.seed,
+                "kind": kind,
+                "certified": self.certified,
+                "consistent": bool(getattr(self.agent, "consistent", True)),
+                "delta": self.delta,
+                "round": self.round,
+                "free": self.round - self.forced,
+                "regret": self.regret,
+                "reward": self.reward if kind != "search" else None,
+                "certified_regret": self.certified_regret if proven else None,
+                "violations": self.violations if proven else None,
+                "uncovered": self.uncovered,
+                "levels": max((level.level for level in self._levels() if level.size > 0), default=0),
+                "plans": self.plans if kind == "mdp" and known else None,
+                "eps": self.eps.tolist(),
+                "mistakes": self.mistakes.tolist() if known and kind != "search" else None,
+                "certificates_above": (
+                    self.certificates_above.tolist() if self.certified and kind == "bandit" else none
+                ),
+                "bounds": self.bounds,
+            }
+        )
+
+    def _levels(self) -> list[Any]:
+        return self.agent.levels() if hasattr(self.agent, "levels") else []
+
+    def to_parquet(self) -> bytes:
+        """The table as a file, always with the same bytes for the same numbers."""
+        levels = self._levels()
+        self.rows[-1] |= {
+            "stages": [getattr(level, "stage", 1) for level in levels],
+            "level_numbers": [level.level for level in levels],
+            "sizes": [level.size for level in levels],
+            "size_bounds": [float(level.bound) for level in levels],
+        }
+        file = io.BytesIO()
+        pl.DataFrame(self.rows, schema=SCHEMA).write_parquet(file, compression="zstd", statistics=False)
+        return file.getvalue()
+
+
+def _bound(agent: Any, eps: float) -> float:
+    return float(agent.mistake_bound(eps)) if hasattr(agent, "mistake_bound") else math.inf

@@ -1,0 +1,115 @@
+"""``import unipac`` loads nothing, and all names are there."""
+
+import sys
+import types
+
+import pytest
+from processes import run
+
+import unipac
+from unipac import registry
+
+
+def test_import_loads_nothing_heavy():
+    """Negative control: the first agent loads Numba and NumPy."""
+    program = (
+        "import sys, unipac; dir(unipac); len(unipac.AGENTS);"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}));"
+        "unipac.NestedOFUL;"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    before, after = (set(line.split()) for line in run(program).splitlines())
+    assert not before & {"numba", "gymnasium", "scipy", "polars", "numpy", "altair", "typer", "rich"}
+    assert {"numba", "numpy"} <= after
+    assert not after & {"polars", "altair", "typer", "rich", "sklearn"}
+
+
+def test_theory_and_metrics_need_no_numba():
+    program = (
+        "import sys, unipac; unipac.theory.level_size(2, 1); unipac.metrics.regret([0.5]);"
+        "print('numba' in sys.modules, 'gymnasium' in sys.modules)"
+    )
+    assert run(program).split() == ["False", "False"]
+
+
+def test_every_name_is_there():
+    program = """
+import unipac
+from unipac import *
+for name in unipac.__all__:
+    assert getattr(unipac, name) is globals()[name], name
+    assert name in dir(unipac), name
+for package in (unipac.bandits, unipac.mdp):
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+        assert name in dir(package)
+assert set(unipac.AGENTS) <= set(unipac.__dir__())
+assert set(unipac.AGENTS) == {*unipac.bandits.AGENTS, *unipac.mdp.AGENTS, *unipac.registry.below("unipac.pac")}
+"""
+    run(program)
+
+
+def test_unknown_names_are_refused():
+    for package in (unipac, unipac.bandits, unipac.mdp):
+        with pytest.raises(AttributeError, match=rf"module '{package.__name__}' has no attribute 'Nothing'"):
+            package.Nothing  # noqa: B018
+        assert not hasattr(package, "__nothing__")
+    with pytest.raises(ImportError, match="Nothing"):
+        from unipac import Nothing  # noqa: F401
+    with pytest.raises(AttributeError):
+        unipac.bandits.NestedFLUTE  # noqa: B018  # of another package
+
+
+@pytest.mark.parametrize("package", [unipac.bandits, unipac.mdp])
+def test_one_line_of_the_registry_is_enough(monkeypatch, package):
+    """An agent that is only in the registry is found under ``unipac`` and under its own package."""
+    module = types.ModuleType(f"{package.__name__}.mine")
+    module.Mine = type("Mine", (), {"__module__": module.__name__})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(registry._MODULES, "Mine", module.__name__)
+    try:
+        assert unipac.Mine is module.Mine is package.Mine
+        assert "Mine" in dir(unipac)
+        assert "Mine" in dir(package)
+        assert "Mine" in unipac.AGENTS
+        assert "Mine" in registry.below(package.__name__)
+        other = unipac.mdp if package is unipac.bandits else unipac.bandits
+        assert not hasattr(other, "Mine")
+    finally:
+        for holder in (unipac, package):
+            vars(holder).pop("Mine", None)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import gymnasium, unipac",
+        "import unipac, gymnasium",
+        "import unipac; import gymnasium.spaces",
+        "import unipac, gymnasium; gymnasium.make('unipac:unipac/RiverSwim-v0')",
+    ],
+)
+def test_gymnasium_knows_our_environments_whoever_came_first(program):
+    check = "import gymnasium; print('unipac/RiverSwim-v0' in gymnasium.registry)"
+    assert run(f"{program}; {check}") == "True\n"
+
+
+def test_waiting_for_gymnasium_disturbs_nobody():
+    """A missing Gymnasium stays missing, and a second import is the first one."""
+    program = """
+import sys, importlib, unipac
+hidden = [p for p in sys.path if "site-packages" in p]
+sys.path[:] = [p for p in sys.path if p not in hidden]
+try:
+    import gymnasium
+except ModuleNotFoundError as error:
+    assert error.name == "gymnasium"
+else:
+    raise AssertionError("found")
+sys.path += hidden
+importlib.invalidate_caches()
+import gymnasium
+assert importlib.import_module("gymnasium") is gymnasium
+assert gymnasium.__spec__.loader is not None
+"""
+    run(program)

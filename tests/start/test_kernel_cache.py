@@ -1,0 +1,181 @@
+"""Kernels are compiled again when what they contain has changed, and only then."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
+
+import unipac
+from unipac import _jit
+
+USE = f"""
+{COUNT}
+import numpy as np
+from unipac.linalg import levels, ridge
+
+ridge.squared_norm(np.ones(3))
+levels.threshold(1)
+print(*sorted(set(compiled) & {{"squared_norm", "threshold"}}))
+"""
+
+
+def add_line(path):
+    path.write_text(path.read_text() + "\n# another line\n")
+
+
+def test_a_kernel_is_compiled_again_if_what_it_imports_has_changed(tmp_path):
+    """``linalg.levels`` imports ``linalg.ridge`` and ``_constants``; neither imports the report."""
+    package = copy_of_package(tmp_path)
+
+    def compiled():
+        return run(USE, path=tmp_path, NUMBA_CACHE_DIR=tmp_path / "cache").split()
+
+    assert compiled() == ["squared_norm", "threshold"]
+    assert compiled() == []
+    later = time.time() + 1000
+    for path in package.rglob("*.py"):
+        os.utime(path, (later, later))
+    assert compiled() == [], "times of files matter"
+    add_line(package / "report" / "style.py")
+    add_line(package / "envs" / "__init__.py")
+    assert compiled() == [], "files that the kernels do not import matter"
+    add_line(package / "linalg" / "levels.py")
+    assert compiled() == ["threshold"]
+    add_line(package / "_constants.py")
+    assert compiled() == ["threshold"], "a module that is imported does not matter"
+    add_line(package / "linalg" / "ridge.py")
+    assert compiled() == ["squared_norm", "threshold"]
+    add_line(package / "_jit.py")
+    assert compiled() == ["squared_norm", "threshold"]
+    assert compiled() == []
+
+
+def test_all_forms_of_imports_count(tmp_path):
+    source = tmp_path / "kernels.py"
+    source.write_text(
+        "import numpy, unipac.theory.radii as radii\n"
+        "from unipac import _checks as check, load\n"
+        "from unipac.linalg.fast import simd\n"
+        "from unipac.linalg.ridge import add\n"
+        "def later():\n    from unipac.metrics.gaps import regret\n"
+    )
+    package = Path(unipac.__file__).parent
+    expected = [
+        "theory/radii.py",
+        "_checks.py",
+        "__init__.py",
+        "linalg/fast/simd.py",
+        "linalg/ridge.py",
+        "metrics/gaps.py",
+    ]
+    assert _jit._imported(source) == {package / name for name in expected}
+
+
+def test_relative_imports_count(tmp_path, monkeypatch):
+    package = copy_of_package(tmp_path)
+    monkeypatch.setattr(_jit, "PACKAGE", package)
+    _jit._source.cache_clear()
+    source = package / "linalg" / "mine.py"
+    source.write_text(
+        "from . import ridge\nfrom .fast import simd\nfrom .._constants import TIE\nfrom .. import _checks\n"
+    )
+    try:
+        expected = ["linalg/ridge.py", "linalg/fast/simd.py", "_constants.py", "_checks.py"]
+        assert _jit._imported(source) == {package / name for name in expected}
+    finally:
+        _jit._source.cache_clear()
+
+
+def test_stamps_follow_imports_through_modules():
+    """The rounds of bandits import the levels, which import the ridge regression: by name, not by luck."""
+    package = Path(unipac.__file__).parent
+    reached, waiting = set(), {package / "linalg" / "fast" / "argmax.py"}
+    while waiting:
+        path = waiting.pop()
+        reached.add(path)
+        waiting |= _jit._imported(path) - reached
+    names = {str(path.relative_to(package)) for path in reached}
+    assert {"linalg/fast/simd.py", "linalg/levels.py", "linalg/ridge.py", "_jit.py"} <= names
+    assert not any(name.startswith(("report", "experiments", "metrics")) for name in names)
+    assert _jit.stamp(str(package / "no_such_file.py")) == ""
+
+
+PLAY = f"""
+{COUNT}
+import unipac
+agent = unipac.OFUL(2, noise=0.1)
+agent.update(agent.choose([[1.0, 0.0], [0.6, 0.8]]), 0.5)
+agent.choose([[1.0, 0.0], [0.6, 0.8]])
+print(len(compiled) > 0, unipac._jit.cache_folder())
+"""
+
+
+@pytest.fixture
+def public_folder():
+    """A folder that everybody can read; the temporary folders of pytest belong to one user."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can become another user")
+def test_nobody_with_a_read_only_package_and_without_a_home(public_folder):
+    copy_of_package(public_folder)
+    settings = {"path": public_folder, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = finished(BECOME_NOBODY + PLAY, **settings)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "None"]
+    assert done.stderr.count("compiling kernels, in every process, as no folder") == 1
+    # Kernels that another user left beside the modules are taken, though nothing can be added to them.
+    assert run(PLAY, path=public_folder).split() == ["True", str(public_folder / "unipac")]
+    done = finished(BECOME_NOBODY + PLAY, **settings)
+    assert (done.stdout.split(), done.stderr) == (["False", "None"], "")
+    # A folder of one's own is respected.
+    own = public_folder / "own"
+    own.mkdir()
+    own.chmod(0o777)
+    found = [run(BECOME_NOBODY + USE, NUMBA_CACHE_DIR=own, **settings).split() for _ in range(2)]
+    assert found == [["squared_norm", "threshold"], []]
+
+
+def test_the_notice_comes_once_per_process_and_not_if_all_is_cached(tmp_path):
+    program = """
+import numpy as np
+from unipac.linalg import ridge
+x, rows = np.ones(2), np.zeros((2, 4))
+ridge.squared_norm(x)
+ridge.reset(rows, 1.0)
+ridge.evaluate(rows, x)
+"""
+    first, second = (finished(program, NUMBA_CACHE_DIR=tmp_path) for _ in range(2))
+    assert re.fullmatch(
+        r"unipac: compiling kernels, once per installation; .*`unipac warm`.*\n", first.stderr
+    )
+    assert second.stderr == ""
+    silent = "from unipac import _jit\nwith _jit.silently():" + program.replace("\n", "\n    ")
+    assert finished(silent, NUMBA_CACHE_DIR=tmp_path / "other").stderr == ""
+
+
+def test_a_disk_that_became_read_only_is_no_error(tmp_path):
+    """The folder vanishes, and a file is in its place: the kernel is compiled and not kept."""
+    program = f"""
+import pathlib, shutil
+import numpy as np
+from unipac.linalg import ridge
+folder = pathlib.Path({str(tmp_path)!r}) / "cache"
+shutil.rmtree(folder)
+folder.write_text("in the way")
+print(ridge.squared_norm(np.ones(3)))
+"""
+    assert run(program, NUMBA_CACHE_DIR=tmp_path / "cache") == "3.0\n"
+
+
+def test_kernels_made_from_text_are_compiled_without_a_cache():
+    text = "from unipac._jit import jit\n@jit\ndef double(x):\n    return 2.0 * x\nprint(double(1.5))"
+    assert run(text) == "3.0\n"
