@@ -265,7 +265,14 @@ class AnytimeSupLinUCB:
         noise=1.0, norm=1.0, regularization=1.0, action_norm=1.0,
     ):  # fmt: skip
         assert radius == "mixture" or not nested
-        self.d, self.radius, self.gate, self.nested, self.exploit, self.pool = d, radius, gate, nested, exploit, pool
+        self.d, self.radius, self.gate, self.nested, self.exploit, self.pool = (
+            d,
+            radius,
+            gate,
+            nested,
+            exploit,
+            pool,
+        )
         self.delta, self.R, self.S, self.lam, self.L = delta, noise, norm, regularization, action_norm
         self.share = delta / 2 if exploit == "all" else delta  # of the levels; the other half is for all data
         self.levels = []
@@ -283,7 +290,9 @@ class AnytimeSupLinUCB:
         k, m = self.rounds + 1, data.count
         if self.radius == "mixture":
             return data.mixture(share, self.R, self.S)
-        if self.radius == "round":  # only pairs with the best action, fixed given the menu, and single actions
+        if (
+            self.radius == "round"
+        ):  # only pairs with the best action, fixed given the menu, and single actions
             log_term = math.log(2 * (2 * n - 1) * k * (k + 1) / share)
             return fixed_design(data, log_term, self.R, self.S)
         if self.radius == "pool":
@@ -334,9 +343,7 @@ class AnytimeSupLinUCB:
 class SupLinUCB:
     """Chu et al. (2011), Algorithm 3, with delta shared by the stages and the widest action explored (A8a)."""
 
-    def __init__(
-        self, d, horizon, n, *, delta=0.05, noise=1.0, norm=1.0, regularization=1.0
-    ):
+    def __init__(self, d, horizon, n, *, delta=0.05, noise=1.0, norm=1.0, regularization=1.0):
         self.T, self.R, self.S = horizon, noise, norm
         self.stages = [Regression(d, regularization) for _ in range(math.ceil(0.5 * math.log2(horizon)) + 1)]
         self.log_term = math.log(2 * horizon * n * len(self.stages) / delta)
@@ -469,7 +476,11 @@ class WeightedOFUL:
         a2 = self.R**2 / self.d
         growth = math.log(1 + t * self.L**2 / (self.d * self.lam * a2))
         tail = math.log(4 * t * t / self.delta)
-        return 8 * math.sqrt(self.d * growth * tail) + 4 * math.sqrt(self.d) * tail + math.sqrt(self.lam) * self.S
+        return (
+            8 * math.sqrt(self.d * growth * tail)
+            + 4 * math.sqrt(self.d) * tail
+            + math.sqrt(self.lam) * self.S
+        )
 
     def choose(self, X):
         mean, bonus = self.all.mean(X), self.beta() * self.all.width(X)

@@ -79,7 +79,9 @@ def test_guarded_decides_as_the_pseudo_code(heuristic, kind):
     assert len(agent.levels()) == len(judge.closed) >= 3
     assert sum(level.size for level in agent.levels()) > 0 or kind in ("norms", "collinear")
     for i, data in enumerate(judge.closed, start=1):
-        assert agent.levels()[i - 1].radius == pytest.approx(data.mixture(0.05 / (i * (i + 1)), noise, 1.2), rel=1e-9)
+        assert agent.levels()[i - 1].radius == pytest.approx(
+            data.mixture(0.05 / (i * (i + 1)), noise, 1.2), rel=1e-9
+        )
 
 
 def test_three_thousand_rounds_with_a_greedy_heuristic_that_is_wrong():
@@ -102,7 +104,10 @@ def test_play_is_the_loop_bit_for_bit(heuristic, tmp_path):
     else:
         played, _ = pair(heuristic, 3, gate=0.5, regularization=2.0, noise=1.0)
     loop = copy.copy(played)
-    first, second = played.play(X[:200], rewards[:200]), played.play(X[200:], rewards[200:], truth=np.full(3, 0.5))
+    first, second = (
+        played.play(X[:200], rewards[:200]),
+        played.play(X[200:], rewards[200:], truth=np.full(3, 0.5)),
+    )
     for t in range(600):
         if t == 300:
             loop.save(tmp_path / "guarded.npz")

@@ -73,7 +73,9 @@ def test_play_is_the_loop_bit_for_bit(kind, tmp_path):
 def test_late_and_forgotten_rewards():
     X, agent, judge = pair("orthogonal")
     rng = np.random.default_rng(2)
-    for _ in range(300):  # the same phases, whatever the order: all of a phase is asked for before rewards come
+    for _ in range(
+        300
+    ):  # the same phases, whatever the order: all of a phase is asked for before rewards come
         plan, phase = judge.plan.copy(), judge.phase
         if not plan.any():
             break

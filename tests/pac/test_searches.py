@@ -59,7 +59,9 @@ def follow(search, judge, X, theta, seed, most=30_000):
         assert batch.counts.tolist() == counts.tolist()
         if search.pulls > most:
             return batches
-        sent = counts * (X[arms] @ theta) + CONSTANTS["noise"] * np.sqrt(counts) * rng.standard_normal(len(arms))
+        sent = counts * (X[arms] @ theta) + CONSTANTS["noise"] * np.sqrt(counts) * rng.standard_normal(
+            len(arms)
+        )
         search.tell(sent)
         batches += 1
 

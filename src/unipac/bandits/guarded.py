@@ -109,7 +109,14 @@ class Guarded(BanditAgent):
         super()._check_parameters()
         low, high = self.reward_range or (-math.inf, math.inf)
         self._rules = kernels.Rules(
-            self.gate * self.dim, self.delta / 2, self.noise, self.norm, self.regularization, self.action_norm, low, high
+            self.gate * self.dim,
+            self.delta / 2,
+            self.noise,
+            self.norm,
+            self.regularization,
+            self.action_norm,
+            low,
+            high,
         )
 
     # -- state ---------------------------------------------------------------------------------

@@ -107,7 +107,12 @@ class PhasedElimination(BanditAgent):
         state = super()._restored(saved)
         sound = state.number[0] >= 1 and (state.active <= state.earlier).all() and state.active.any()
         state = self._begin_phase(state) if sound else state
-        if not sound or (state.counts < 0).any() or (self._plan > 0).any() and (state.counts > self._plan).any():
+        if (
+            not sound
+            or (state.counts < 0).any()
+            or (self._plan > 0).any()
+            and (state.counts > self._plan).any()
+        ):
             raise ValueError("the phases are not those of any data")
         return state
 
@@ -141,7 +146,9 @@ class PhasedElimination(BanditAgent):
         if (state.counts >= self._plan).all():
             active = np.flatnonzero(state.active)
             fit = Fit(self._arms, state.counts, state.sums, self.noise, self.norm)
-            left, _, _ = fit.eliminate(self._arms, active, phase_log(len(active), int(state.number[0]), self.delta))
+            left, _, _ = fit.eliminate(
+                self._arms, active, phase_log(len(active), int(state.number[0]), self.delta)
+            )
             after = np.zeros_like(state.active)
             after[left] = True
             fresh = (np.zeros_like(state.sums), np.zeros_like(state.counts))
@@ -176,7 +183,9 @@ class PhasedElimination(BanditAgent):
 
     def _check_arms(self, X: Array) -> None:
         same = X.shape[-2:] == self._arms.shape and bool((self._arms == X).all())
-        check.require(same, "actions", "the arms that this agent was made with", f"others, of shape {X.shape}")
+        check.require(
+            same, "actions", "the arms that this agent was made with", f"others, of shape {X.shape}"
+        )
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:

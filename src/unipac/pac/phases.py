@@ -92,7 +92,9 @@ class TargetedSearch(BestArm):
             outside = float(Span.of(self._X).residual(Z - Z[0]).max())
             reach = float(np.abs(self._X).max()) + float(np.abs(Z).max())
             known = outside <= 4.0 * RANK * reach
-            check.require(known, "targets", "such that their differences lie in the span of the arms", outside)
+            check.require(
+                known, "targets", "such that their differences lie in the span of the arms", outside
+            )
             self.targets, self._Z = read_only(Z), Z
 
     def _largest_gap(self, index: int) -> float:
