@@ -140,16 +140,16 @@ class Guarded:
         while self.rounds + 1 > self.open_until(len(self.closed) + 1):
             self.closed.append(self.all.copy())
 
-    def survivors(self, l, X, alive):
-        data = self.closed[l - 1]
-        beta = data.mixture(self.delta / 2 / (l * (l + 1)), self.R, self.S)
+    def survivors(self, level, X, alive):
+        data = self.closed[level - 1]
+        beta = data.mixture(self.delta / 2 / (level * (level + 1)), self.R, self.S)
         best = alive[data.mean(X[alive]).argmax()]
         away = X[best] - X[alive]
         return alive[data.mean(away) <= beta * data.width(away)]
 
-    def gap_bound(self, l, X, alive, k):
-        data = self.closed[l - 1]
-        beta = data.mixture(self.delta / 2 / (l * (l + 1)), self.R, self.S)
+    def gap_bound(self, level, X, alive, k):
+        data = self.closed[level - 1]
+        beta = data.mixture(self.delta / 2 / (level * (level + 1)), self.R, self.S)
         away = X[alive] - X[k]
         return (data.mean(away) + beta * data.width(away)).max()
 
@@ -158,35 +158,35 @@ class Guarded:
         self.close()
         alive = np.arange(len(X))
         passed = []  # (level, survivors)
-        k, level = None, 0
-        for l in range(1, len(self.closed) + 1):
-            widths = self.closed[l - 1].width(X[alive])
-            if self.first_width and widths.max() ** 2 > 4.0**-l * (1 + TIE):
-                k, level = alive[widths.argmax()], l
+        k, explored = None, 0
+        for level in range(1, len(self.closed) + 1):
+            widths = self.closed[level - 1].width(X[alive])
+            if self.first_width and widths.max() ** 2 > 4.0**-level * (1 + TIE):
+                k, explored = alive[widths.argmax()], level
                 break
-            alive = self.survivors(l, X, alive)
-            passed.append((l, alive))
+            alive = self.survivors(level, X, alive)
+            passed.append((level, alive))
             if len(alive) == 1:
                 k = alive[0]
                 break
-            widths = self.closed[l - 1].width(X[alive])
-            if widths.max() ** 2 > 4.0**-l * (1 + TIE):
-                k, level = alive[widths.argmax()], l
+            widths = self.closed[level - 1].width(X[alive])
+            if widths.max() ** 2 > 4.0**-level * (1 + TIE):
+                k, explored = alive[widths.argmax()], level
                 break
         if k is None:
             k = alive[self.heuristic.choose(X[alive])[0]]
         beta = self.all.mixture(self.delta / 2, self.R, self.S)
         certificate = ellipsoid_certificate(self.all, beta, X, k, 2 * self.S * self.L)
-        for l, kept in passed:
-            certificate = min(certificate, max(self.gap_bound(l, X, kept, k), 0.0))
-        return int(k), level, certificate
+        for level, kept in passed:
+            certificate = min(certificate, max(self.gap_bound(level, X, kept, k), 0.0))
+        return int(k), explored, certificate
 
     def learn(self, x, y, level):
         self.close()
         self.all.add(x, y)
-        for l in range(max(level, 1), len(self.closed) + 1):
+        for i in range(level, len(self.closed) + 1):
             if level:
-                self.closed[l - 1].add(x, y)
+                self.closed[i - 1].add(x, y)
         self.heuristic.learn(x, y)
         self.rounds += 1
 

@@ -68,7 +68,7 @@ def checked_design(design):
         assert (weights >= 0).all()
         assert abs(weights.sum() - 1) < 1e-9
         kept = weights > 0
-        left, scale, right = np.linalg.svd(np.sqrt(weights[kept])[:, None] * X[kept], full_matrices=False)
+        _, scale, right = np.linalg.svd(np.sqrt(weights[kept])[:, None] * X[kept], full_matrices=False)
         good = scale > 1e-9 * scale[0]
         half = right[good].T / scale[good]
         attained = ((Y @ half) ** 2).sum(axis=1).max()

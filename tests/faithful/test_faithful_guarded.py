@@ -156,7 +156,7 @@ def test_the_judge_can_say_no():
     X = action_sets(rng, 3, 400, 5, "unit")
     rewards = X @ np.full(3, 0.5) + 0.5 * rng.standard_normal((400, 1))
     for wrong in ({"gate": 0.6}, {"regularization": 1.1}):
-        agent, _ = pair("LinUCB", 3, **{"gate": 0.5, "regularization": 1.0, "noise": 0.5})
+        agent, _ = pair("LinUCB", 3, gate=0.5, regularization=1.0, noise=0.5)
         _, judge = pair("LinUCB", 3, **{"gate": 0.5, "regularization": 1.0, "noise": 0.5, **wrong})
         with pytest.raises(AssertionError):
             follow(agent, judge, X, rewards)

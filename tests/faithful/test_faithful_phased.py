@@ -71,7 +71,7 @@ def test_play_is_the_loop_bit_for_bit(kind, tmp_path):
 
 
 def test_late_and_forgotten_rewards():
-    X, agent, judge = pair("orthogonal")
+    _, agent, judge = pair("orthogonal")
     rng = np.random.default_rng(2)
     for _ in range(
         300

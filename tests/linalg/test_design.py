@@ -55,7 +55,8 @@ def test_designs_agree_with_a_general_solver(n, d, tolerance):
         found = design(X, targets, tolerance=tolerance)
         Y = X if targets is None else targets
         least = general_solver(X, Y)
-        assert found.weights.sum() == pytest.approx(1) and (found.weights >= 0).all()
+        assert found.weights.sum() == pytest.approx(1)
+        assert (found.weights >= 0).all()
         assert found.value == pytest.approx(value_of(found.weights, X, Y), rel=1e-9)
         assert found.value <= (1 + tolerance) * found.lower
         assert found.lower <= least * (1 + 1e-6)  # the certified bound is one
@@ -84,7 +85,8 @@ def test_rank_deficient_duplicates_and_zero(targets):
     found = design(X, None if targets is None else differences(X))
     assert found.value <= 1.05 * found.lower
     nothing = design(np.zeros((3, 2)), None if targets is None else differences(np.zeros((3, 2))))
-    assert nothing.value == nothing.lower == 0 and nothing.weights.tolist() == [1, 0, 0]
+    assert nothing.value == nothing.lower == 0
+    assert nothing.weights.tolist() == [1, 0, 0]
 
 
 def test_nearly_collinear_arms_are_no_harder():

@@ -5,15 +5,15 @@
     phase l: m = |A|, lg = log(2(m − 1) l(l+1)/δ)                                             theory.elimination
       λ: G-optimal design on A, v ≤ (1 + tolerance) rank(A) its value                         linalg.design
       pull each x ∈ A ⌈(2R² v lg/e_l²) λ_x⌉ times, at least once where λ_x > 0                _begin_phase
-      θ̂: least squares of this phase alone                                                    pac.phases.Fit
-      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)                           pac.phases.Fit.eliminate
+      θ̂: least squares of this phase alone                                                    linalg.fit.Fit
+      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)                           linalg.fit.Fit.eliminate
     one is left: play it for ever
     certificate of x in phase l > 1: max_{y ∈ A} ⟨θ̂_{l−1}, y − x⟩ + R ‖y − x‖ √(2 lg_{l−1}); 0 if alone
 
-Given the start of a phase its design is fixed; only pairs with the best arm matter. Rounding up makes ‖x‖²_{V⁻¹} at most
-v/N, so a pair is known up to 2 e_l: the best arm stays, what is left has a gap of at most 4 e_l. While rewards of a phase
-are outstanding, choices go on through the same plan; it is the first rewards of each arm, as many as planned, that
-count. A forgotten pull is handed out again.
+Given the start of a phase its design is fixed; only pairs with the best arm matter. Rounding up makes ‖x‖²_{V⁻¹}
+at most v/N, so a pair is known up to 2 e_l: the best arm stays, what is left has a gap of at most 4 e_l. While
+rewards of a phase are outstanding, choices go on through the same plan; it is the first rewards of each arm, as many
+as planned, that count. A forgotten pull is handed out again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from unipac.bandits.base.agent import BanditAgent, Verdict
 from unipac.bandits.base.records import Decision, Trace
 from unipac.envs import BanditInstance
 from unipac.linalg.design import Span, allocate, g_optimal
-from unipac.pac.phases import Fit
+from unipac.linalg.fit import Fit
 from unipac.theory.elimination import phase_log, phased_elimination_mistake_bound
 
 Array = NDArray[np.float64]
@@ -110,8 +110,7 @@ class PhasedElimination(BanditAgent):
         if (
             not sound
             or (state.counts < 0).any()
-            or (self._plan > 0).any()
-            and (state.counts > self._plan).any()
+            or ((self._plan > 0).any() and (state.counts > self._plan).any())
         ):
             raise ValueError("the phases are not those of any data")
         return state
@@ -191,8 +190,8 @@ class PhasedElimination(BanditAgent):
         if not fixed:
             self._check_arms(X)
         k = self._next()
-        values = (float(column[0]) for column in self._clipped(X[k : k + 1]))
-        return Verdict(k, int(self.state.number[0]), *values, float(self._gaps[k]), False)
+        mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
+        return Verdict(k, int(self.state.number[0]), mean, width, ucb, lcb, float(self._gaps[k]), False)
 
     def _reward(self, waiting: Decision, value: float, times: int) -> None:
         k = waiting.index

@@ -242,7 +242,7 @@ def _start(X: Array) -> Array:
     support = X[chosen > 0]
     if np.linalg.matrix_rank(support, tol=1e-6 * math.sqrt(r / n)) < r:
         return np.full(n, 1.0 / n)
-    return chosen / chosen.sum()
+    return np.asarray(chosen / chosen.sum())
 
 
 def _pruned(X: Array, Y: Array, weights: Array, lower: float, tolerance: float) -> Design:
@@ -263,7 +263,7 @@ def _pruned(X: Array, Y: Array, weights: Array, lower: float, tolerance: float) 
 
 
 def _value(X: Array, weights: Array, Y: Array) -> float:
-    """max ‖y‖²_{A⁺}, infinite if a target lies outside the span of these arms."""
+    """The largest ‖y‖²_{A⁺}, infinite if a target lies outside the span of these arms."""
     _, scale, right = np.linalg.svd(np.sqrt(weights)[:, None] * X, full_matrices=False)
     kept = scale > 1e-7 * scale[0]
     axes = right[kept].T

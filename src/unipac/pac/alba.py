@@ -6,7 +6,7 @@
         λ: design for the active targets on the arms in their span, v its value        linalg.design.design
         pull ⌈λ_x N⌉ times each of these, N = 2 v R² (2/e)² lg
         lg = log(2(m − 1) (r+1)(r+2) s(s+1)/δ)
-        θ̂: least squares of this phase alone; drop what is surely worse                phases.Fit.eliminate
+        θ̂: least squares of this phase alone; drop what is surely worse                fit.Fit.eliminate
 
 The paper draws arms at random from λ and uses another estimator. Here the design is rounded up and the test is that of
 RAGE, so that a certificate exists at every moment; its rate Σ_{i ≤ d} 1/Δ_i² is not proven again for this form.
@@ -61,7 +61,8 @@ class ALBA(TargetedSearch):
     def _inside(self, active: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The arms in the span of the active targets; all if they do not span it."""
         span = Span.of(self._Z[active])
-        inside = span.residual(self._X) <= RANK * np.linalg.norm(self._X, axis=1).max()
+        reach = RANK * np.linalg.norm(self._X, axis=1).max()
+        inside: NDArray[np.bool_] = np.asarray(span.residual(self._X) <= reach)
         if np.linalg.matrix_rank(self._X[inside] @ span.basis) < span.rank:
             inside[:] = True
         return inside

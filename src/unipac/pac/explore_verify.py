@@ -17,10 +17,12 @@ import itertools
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.design import design
+from unipac.linalg.fit import Fit
 from unipac.pac.base import Request, Steps
 from unipac.pac.phases import better
 from unipac.pac.rage import RAGE
@@ -64,7 +66,7 @@ class ExploreVerify(RAGE):
             known = better(known, guess, max(0.0, float(fit.upper(Z - Z[guess], lg).max())))
         return known
 
-    def _verifying(self, fit: object, guess: int) -> tuple[np.ndarray, float]:
+    def _verifying(self, fit: Fit, guess: int) -> tuple[NDArray[np.float64], float]:
         """The design that tells the candidate from all others, each as hard as it looks."""
         away = self._Z[guess] - np.delete(self._Z, guess, axis=0)
         away = away[(away != 0.0).any(axis=1)]

@@ -77,7 +77,7 @@ class LazyTrackAndStop(TargetedSearch):
     def _look(self, V: Array, b: Array) -> tuple[Array, int, float]:
         """The estimate, the best target under it, and what that can lose."""
         inverse = np.linalg.inv(V)
-        theta = np.linalg.solve(V, b)
+        theta: Array = np.asarray(np.linalg.solve(V, b), dtype=np.float64)
         logdet = float(np.linalg.slogdet(V / self.regularization)[1])
         C = radii._mixture(max(logdet, 0.0), self.delta, self.noise, self.norm, self.regularization)
         i = int((self._Z @ theta).argmax())

@@ -4,8 +4,8 @@
     Z_1 = Z; for t = 1, 2, ...:                                                        RAGE._steps
       λ = argmin max_{z, z' ∈ Z_t} ‖z − z'‖²_{A(λ)⁻¹}, ρ its value                     linalg.design.design
       N = 2 · 4^t R² ρ lg,  lg = log(2(m − 1) t(t+1)/δ),  m = |Z_t|                    theory.elimination.phase_log
-      pull ⌈λ_x N⌉ times each arm x; θ̂: least squares of this phase alone              phases.Fit
-      drop z if some z' ∈ Z_t has ⟨θ̂, z' − z⟩ > R ‖z' − z‖_{V⁻¹} √(2 lg)               phases.Fit.eliminate
+      pull ⌈λ_x N⌉ times each arm x; θ̂: least squares of this phase alone              fit.Fit
+      drop z if some z' ∈ Z_t has ⟨θ̂, z' − z⟩ > R ‖z' − z‖_{V⁻¹} √(2 lg)               fit.Fit.eliminate
       stop with z if max_{z' ∈ Z_{t+1}} ⟨θ̂, z' − z⟩ + R ‖z' − z‖_{V⁻¹} √(2 lg) ≤ ε
 
 It differs from the paper in the union, which is over pairs of active targets with the best one instead of all pairs,

@@ -5,7 +5,7 @@
       λ = argmin max over pairs of active arms of ‖z − z'‖²_{A(λ)⁻¹}, ρ its value      linalg.design.design
       pull ⌈λ_x N⌉ times each arm, N = ρ/(α v_{j−1}): the widest pair shrinks by α     phases
       v_j = max over these pairs of ‖z − z'‖²_{V⁻¹}, as reached
-      θ̂: least squares of this phase alone; drop what is surely worse                  phases.Fit.eliminate
+      θ̂: least squares of this phase alone; drop what is surely worse                  fit.Fit.eliminate
 
 The test is that of RAGE: strict, with lg = log(2(m − 1) j(j+1)/δ) over pairs of active arms with the best one. The
 phases do not depend on the noise level, so a small one is not made use of in the first of them.
