@@ -8,6 +8,7 @@ Nothing here imports the library: formulas are written a second time on purpose.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -285,6 +286,11 @@ class AnytimeSupLinUCB:
             self.levels.append(new)
         return self.levels[i - 1]
 
+    @staticmethod
+    def survivors(data, beta, X, alive):
+        away = X[alive[data.mean(X[alive]).argmax()]] - X[alive]
+        return alive[data.mean(away) <= beta * data.width(away)]
+
     def beta(self, i, n):
         data, share = self.level(i), self.share / (i * (i + 1))
         k, m = self.rounds + 1, data.count
@@ -302,13 +308,21 @@ class AnytimeSupLinUCB:
         return min(data.mixture(share / 2, self.R, self.S), fixed_design(data, log_term, self.R, self.S))
 
     def choose(self, X):
-        """Row, the level that stores the round (0 if none), certificate."""
+        """Row, the level that stores the round (0 if none), certificate.
+
+        Elimination comes before the width test where the radius allows it: with "mixture". The others need a level's
+        design to be free of the level's own rewards, so they eliminate after it.
+        """
         alive, k = np.arange(len(X)), self.rounds + 1
         certificates = [2 * self.S * self.L]
-        i = 0
-        while True:
-            i += 1
+        for i in itertools.count(1):
             data, beta = self.level(i), self.beta(i, len(X))
+            if self.radius == "mixture":
+                alive = self.survivors(data, beta, X, alive)
+                certificates.append((data, beta, alive))
+                if len(alive) == 1:
+                    chosen, stored = alive[0], 0
+                    break
             width = data.width(X[alive])
             if width.max() ** 2 > 4.0**-i * (1 + TIE):
                 chosen, stored = alive[width.argmax()], i
@@ -321,10 +335,9 @@ class AnytimeSupLinUCB:
                 chosen, stored = alive[upper.argmax()], 0
                 certificates.append((data, beta, alive))
                 break
-            best = alive[data.mean(X[alive]).argmax()]
-            away = X[best] - X[alive]
-            alive = alive[data.mean(away) <= beta * data.width(away)]
-            certificates.append((data, beta, alive))
+            if self.radius != "mixture":
+                alive = self.survivors(data, beta, X, alive)
+                certificates.append((data, beta, alive))
         least = certificates[0]
         for data, beta, kept in certificates[1:]:
             away = X[kept] - X[chosen]

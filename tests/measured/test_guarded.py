@@ -16,7 +16,9 @@ def runs_with_a_violation(delta, told, runs=500, rounds=400):
         X /= np.linalg.norm(X, axis=2, keepdims=True)
         theta = np.array([0.6, 0.8])
         y = X @ theta + rng.choice([-1.0, 1.0], size=(rounds, 1))
-        agent = unipac.Guarded(unipac.LinUCB(2, alpha=0.1), delta=delta, noise=told, gate=0.5, regularization=0.5)
+        agent = unipac.Guarded(
+            unipac.LinUCB(2, alpha=0.1), delta=delta, noise=told, gate=0.5, regularization=0.5
+        )
         trace = agent.play(X, y, truth=theta)
         left += not trace.covered.all()
         wrong += bool((trace.certificate < trace.gap - 1e-9).any())
