@@ -12,6 +12,7 @@ from typing import Any
 _MODULES = {
     "Guarded": "unipac.bandits.guarded",
     "PhasedElimination": "unipac.bandits.phased_elimination",
+    "AnytimeSupLinUCB": "unipac.bandits.anytime_sup_linucb",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
     "OFUL": "unipac.bandits.oful",
