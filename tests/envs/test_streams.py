@@ -131,6 +131,15 @@ def test_two_walks_through_the_pieces_do_not_meet():
     np.testing.assert_array_equal(np.concatenate(alone), np.concatenate(together))
 
 
+def test_a_walk_that_stops_midway_harms_no_other():
+    instance = sphere(2, 3)
+    expected = [piece.rewards.copy() for piece in instance.pieces(0, instance.block, seed=1)]
+    next(instance.pieces(0, 2 * instance.block, seed=2))  # uses what the first one left, and is given up
+    one, two = (instance.pieces(0, instance.block, seed=seed) for seed in (1, 3))
+    again = [(piece.rewards.copy(), next(two))[0] for piece in one]
+    np.testing.assert_array_equal(np.concatenate(again), np.concatenate(expected))
+
+
 def test_no_pieces_and_bad_pieces():
     assert list(sphere().pieces(5, 0, seed=0)) == []
     with pytest.raises(ValueError, match="start must be an integer >= 0, got -1"):

@@ -107,6 +107,7 @@ class BanditInstance(ABC):
         self.actions = None if actions is None else read_only(actions)
         self.block = min(max(_BLOCK_ENTRIES // (n_actions * dim), 1), _BLOCK_ROUNDS)
         self._latest: tuple[object, Rounds] | None = None
+        self._spare: list[Rounds] = []
         self._normals: tuple[int, int | np.random.SeedSequence, FloatArray] | None = None
         self._means: FloatArray | None = None
 
@@ -149,7 +150,8 @@ class BanditInstance(ABC):
         """The same rounds as `rounds`, a few hundred at a time: for those who go through them once.
 
         The arrays of a piece are views of memory that is used again: they hold until the next piece is
-        asked for, and are not to be written to. No piece reaches over the end of a block.
+        asked for, the last one until the next walk, and are not to be written to. No piece reaches over
+        the end of a block.
 
         Args:
             start: number of the first round; there is no upper limit.
@@ -179,11 +181,20 @@ class BanditInstance(ABC):
             elif self._latest is not None and self._latest[0] == (index, stream):
                 block = self._latest[1]
             else:
-                room = self._room(self.block) if room is None else room
+                room = self._spare_room() if room is None else room
                 self._draw(index, stream, room)
                 block = room
             for first in range(source.start, source.stop, length):
                 yield self._part(block, slice(first, min(first + length, source.stop)))
+        if room is not None:
+            self._spare[:] = [room]
+
+    def _spare_room(self) -> Rounds:
+        """Room for a block; what an earlier walk left is used again, as fresh memory takes time."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return self._room(self.block)
 
     def pulls(
         self, arms: ArrayLike, counts: ArrayLike, *, batch: int, seed: int | np.random.SeedSequence

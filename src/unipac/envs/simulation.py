@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from unipac import _checks as check
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.instance import FloatArray, IntArray
 from unipac.envs.planning import reach_of, stage_entry
@@ -115,7 +115,7 @@ def sample(cumulative: FloatArray, uniform: float) -> int:
     return first
 
 
-@jit
+@inlined
 def reward_of(world: World, h: int, s: int, a: int, following: int) -> float:
     """The reward at stage entry h."""
     reward: float

@@ -32,7 +32,7 @@ def begins_with(mark: bytes) -> Test:
 
 def is_there(file: Path, ours: Test) -> bool:
     """Whether a file of ours is there; a ``StoreError`` if it is somebody else's."""
-    remedy = "move it elsewhere and run again, or choose another folder with --out"
+    remedy = "move it elsewhere and run again (or let `unipac run` use another folder, with --out)"
     try:
         mode = os.lstat(file).st_mode
         if not stat.S_ISREG(mode):

@@ -6,7 +6,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -100,8 +100,9 @@ def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
     if value is None:
         value = agent.parameters.get(name)
     if value is None:
-        known = inspect.signature(type(made)).parameters.get(name)
-        value = None if known is None or known.default is inspect.Parameter.empty else known.default
+        with suppress(TypeError, ValueError, KeyError):  # without a signature, or without this argument
+            default = inspect.signature(type(made)).parameters[name].default
+            value = None if default is inspect.Parameter.empty else default
     return otherwise if value is None else float(value)
 
 

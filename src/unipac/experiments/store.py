@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -75,8 +75,9 @@ class Store:
         try:
             yield
         finally:
-            if lock.is_locked and os.name == "posix" and file.stat().st_size == 0:
-                file.unlink(missing_ok=True)  # while it is held: who waits for it sees that it is gone
+            with suppress(OSError):  # removed while it is held: who waits for it sees that it is gone
+                if lock.is_locked and os.name == "posix" and file.stat().st_size == 0:
+                    file.unlink()
             lock.release()
 
     def open(self, spec: Spec) -> set[str]:

@@ -200,33 +200,34 @@ def refresh(rows: Array) -> None:
 
 @jit
 def log_determinant(rows: Array, regularization: float) -> float:
-    """Log det(Σ/λ) = 2 Σ_i log(R_ii/√λ), exact to rounding; 0 to the last bit without data.
+    """Log det(Σ/λ) = Σ_i log(R_ii²/λ), exact to rounding and never negative: Σ is at least λI.
 
     A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of
     which enter it at a time; those which would lead out of the range of floats are added one by one.
     """
     d = rows.shape[0]
-    root = math.sqrt(regularization)
-    fourth = (root * root) * (root * root)  # as the four below if R_ii = √λ: their quotient is then exactly 1
+    inverse = 1.0 / regularization
     total = 0.0
     product = 1.0
     for k in range(d // 4):
         i = 4 * k
-        four = (rows[i, i + 1] * rows[i + 1, i + 2]) * (rows[i + 2, i + 3] * rows[i + 3, i + 4])
-        larger = product * (four / fourth)
+        two = rows[i, i + 1] * rows[i + 1, i + 2]
+        larger = product * ((two * (rows[i + 2, i + 3] * rows[i + 3, i + 4])) * (inverse * inverse))
         if 1e-100 < larger < 1e100:
             product = larger
         else:
             total += math.log(product)
             product = 1.0
             for j in range(i, i + 4):
-                total += math.log(rows[j, j + 1] / root)
+                total += math.log(rows[j, j + 1]) - 0.5 * math.log(regularization)
     for i in range(d - d % 4, d):
-        product *= rows[i, i + 1] / root
-        if not 1e-100 < product < 1e100:
-            total += math.log(product)
+        larger = product * (rows[i, i + 1] * math.sqrt(inverse))
+        if 1e-100 < larger < 1e100:
+            product = larger
+        else:
+            total += math.log(product) + math.log(rows[i, i + 1]) - 0.5 * math.log(regularization)
             product = 1.0
-    return 2.0 * (total + math.log(product))
+    return max(2.0 * (total + math.log(product)), 0.0)
 
 
 @jit

@@ -89,9 +89,12 @@ class LevelledAgent(BanditAgent):
             NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
         )
         self._single = np.empty((1, self.dim)), np.empty(1)  # where an update puts its round for the kernel
+        self._bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
         self._fixed: Array | None = None
         if self.fixed_actions is not None:
-            by = kernels.of_choice(held, top(held), self._confidence)
+            by = held
+            if self._bonus is not None:
+                by = kernels.scaled(held, top(held), self._confidence.scale, self._bonus)
             self._fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
         return held
 
@@ -152,7 +155,7 @@ class LevelledAgent(BanditAgent):
         return out[0], out[1], out[2], out[3]
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        verdict = kernels.choose(self._memory, self._fixed if fixed else None, X)
+        verdict = kernels.choose(self._memory, self._fixed if fixed else None, self._bonus, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
         self._evaluated = self._next_id
@@ -170,16 +173,16 @@ class LevelledAgent(BanditAgent):
         action[0] = x
         reward[0] = y
         self._evaluated = NOTHING
-        if kernels.learn_all(self._memory, self._fixed, action, reward, times, known) == 0:
+        if kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, known) == 0:
             self._make_room()
-            kernels.learn_all(self._memory, self._fixed, action, reward, times, False)
+            kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, False)
 
     def _absorb(self, X: Array, y: Array) -> None:
         self._evaluated = NOTHING
         done = 0
         while done < len(y):
             self._make_room()
-            done += kernels.learn_all(self._memory, self._fixed, X[done:], y[done:], 1, False)
+            done += kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
         self._rounds += len(y)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
@@ -195,6 +198,7 @@ class LevelledAgent(BanditAgent):
                 self._memory,
                 self._fixed,
                 self._fixed if fixed else None,
+                self._bonus,
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,

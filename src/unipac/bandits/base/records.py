@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._jit import jit
+
 Array = NDArray[np.float64]
 
 
@@ -124,9 +126,16 @@ def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:
 
 def write_gaps(trace: Trace, means: Array) -> None:
     """Fill in the gaps, from the expected rewards (T, n), or (n,) if they are the same in all rounds."""
-    if trace.gap is None:
-        return
-    if means.ndim == 1:
-        trace.gap[:] = means.max() - means[trace.index]
-    else:
-        trace.gap[:] = means.max(axis=1) - means[np.arange(len(trace)), trace.index]
+    if trace.gap is not None:
+        _write_gaps(means.reshape(-1, means.shape[-1]), trace.index, trace.gap)
+
+
+@jit
+def _write_gaps(means: Array, index: NDArray[np.int64], gap: Array) -> None:
+    n = means.shape[1]
+    for t in range(gap.size):
+        row = means[t] if means.shape[0] > 1 else means[0]
+        best = row[0]
+        for k in range(1, n):
+            best = max(best, row[k])
+        gap[t] = best - row[index[t]]

@@ -80,12 +80,11 @@ def verdict(
 ) -> Verdict:
     """Bounds, level and certificate of the action chosen, from its values by level.
 
-    No action has a ucb above ``best``, or above that of the chosen one if ``best`` is NaN.
+    No action has a ucb above ``best`` and that of the chosen one.
     """
     ucb, lcb, attained = bounds(levels, S, means, width2)
-    if math.isnan(best):
-        best = ucb
-    ucb, lcb, best = min(ucb, confidence.high), max(lcb, confidence.low), min(best, confidence.high)
+    best = min(max(best, ucb), confidence.high)
+    ucb, lcb = min(ucb, confidence.high), max(lcb, confidence.low)
     level = 1 if confidence.rule == SINGLE else level_of(width2, S)
     certificate, refuted = certify(confidence, best, ucb, lcb)
     width = math.sqrt(width2[attained])
@@ -120,13 +119,10 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
 
 
 @jit
-def of_choice(levels: Levels, S: int, confidence: Confidence) -> Levels:
-    """The levels with the radii of the choice, ``scale`` times their own; the rest is shared."""
-    if confidence.scale == 1.0:
-        return levels
-    beta = np.empty(levels.beta.size)
+def scaled(levels: Levels, S: int, scale: float, beta: Array) -> Levels:
+    """The levels with ``scale`` times their radii, written to ``beta``; the rest is shared."""
     for i in range(S):
-        beta[i] = confidence.scale * levels.beta[i]
+        beta[i] = scale * levels.beta[i]
     return Levels(levels.rows, levels.logdet, beta, levels.size, levels.rotations)
 
 
@@ -142,9 +138,41 @@ def largest_ucb(levels: Levels, S: int, arms: Table | None, X: Array, work: argm
     return ucb
 
 
+@inlined
+def decide(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    arms: Table | None,
+    bonus: Array | None,
+    X: Array,
+    work: argmax.Workspace,
+    s: Scratch,
+) -> Verdict:
+    """The choice among the rows of X, and what is known of it.
+
+    Where the radii of the choice are scaled, ``bonus`` (C,) has room for them, else it is None: then the code that needs
+    it is not even compiled. What is reported has the radii as they are.
+    """
+    if bonus is None:
+        if arms is None:
+            k = argmax.select(levels, S, X, work, s.means, s.width2)
+        else:
+            k = fixed_actions.select(arms, levels, S, work, s.means, s.width2)
+        best = -math.inf  # the chosen one has the largest
+    else:
+        by = scaled(levels, S, confidence.scale, bonus)
+        if arms is None:
+            k = argmax.select(by, S, X, work, s.means, s.width2)
+        else:
+            k = fixed_actions.select(arms, by, S, work, s.means, s.width2)
+        best = largest_ucb(levels, S, arms, X, work)
+    return verdict(levels, S, confidence, k, best, s.means, s.width2)
+
+
 @jit
 def choose(
-    state: State, fixed: Array | None, X: Array
+    state: State, fixed: Array | None, bonus: Array | None, X: Array
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """The choice among the rows of X, which are the fixed actions if there is a table; a Verdict, as a tuple.
 
@@ -158,18 +186,10 @@ def choose(
     n, d = X.shape
     work = argmax.workspace(n, d, levels.size.size)
     S = top(levels)
-    by = of_choice(levels, S, confidence)
-    best = math.nan
     if fixed is None:
-        k = argmax.select(by, S, X, work, s.means, s.width2)
-        if confidence.scale != 1.0:
-            best = largest_ucb(levels, S, None, X, work)
+        v = decide(levels, S, confidence, None, bonus, X, work, s)
     else:
-        arms = _table_of(fixed)
-        k = fixed_actions.select(arms, by, S, work, s.means, s.width2)
-        if confidence.scale != 1.0:
-            best = largest_ucb(levels, S, arms, X, work)
-    v = verdict(levels, S, confidence, k, best, s.means, s.width2)
+        v = decide(levels, S, confidence, _table_of(fixed), bonus, X, work, s)
     return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
 
@@ -210,6 +230,7 @@ def learn_with_table(
     levels: Levels,
     S: int,
     fixed: Table,
+    bonus: Array | None,
     confidence: Confidence,
     x: Array,
     y: float,
@@ -221,13 +242,15 @@ def learn_with_table(
         s.before[i] = s.width2[i]
     lowest, S_after = learn(levels, S, confidence, x, y, times, s)
     if lowest > 0:
-        by = of_choice(levels, S_after, confidence)
+        by = levels if bonus is None else scaled(levels, S_after, confidence.scale, bonus)
         fixed_actions.learn(fixed, by, confidence.rule, lowest, S, S_after, times, s.before, s.below)
     return lowest, S_after
 
 
 @jit
-def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int, known: bool) -> int:
+def learn_all(
+    state: State, fixed: Array | None, bonus: Array | None, X: Array, y: Array, times: int, known: bool
+) -> int:
     """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
     The level of an action is decided now, before its reward is looked at. ``known``: there is one, and its
@@ -247,7 +270,7 @@ def learn_all(state: State, fixed: Array | None, X: Array, y: Array, times: int,
         if fixed is None:
             _, S = learn(levels, S, confidence, X[t], y[t], times, s)
         else:
-            _, S = learn_with_table(levels, S, arms, confidence, X[t], y[t], times, s)
+            _, S = learn_with_table(levels, S, arms, bonus, confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -266,6 +289,7 @@ def play(
     state: State,
     fixed: Array | None,
     offered: Array | None,
+    bonus: Array | None,
     actions: Array,
     rewards: Array,
     truth: Array,
@@ -297,17 +321,11 @@ def play(
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = _covers(levels, changed, S, truth, inside)
-        by = of_choice(levels, S, confidence)
-        best = math.nan
         if offered is None:
-            k = argmax.select(by, S, X, work, s.means, s.width2)
-            if confidence.scale != 1.0:
-                best = largest_ucb(levels, S, None, X, work)
+            choice = decide(levels, S, confidence, None, bonus, X, work, s)
         else:
-            k = fixed_actions.select(arms, by, S, work, s.means, s.width2)
-            if confidence.scale != 1.0:
-                best = largest_ucb(levels, S, arms, X, work)
-        choice = verdict(levels, S, confidence, k, best, s.means, s.width2)
+            choice = decide(levels, S, confidence, arms, bonus, X, work, s)
+        k = choice.chosen
         any_refuted |= choice.refuted
         record.chosen[t] = k
         record.level[t] = choice.level
@@ -317,7 +335,7 @@ def play(
         if fixed is None:
             lowest, _ = learn(levels, S, confidence, x, y, once, s)
         else:
-            lowest, _ = learn_with_table(levels, S, arms, confidence, x, y, once, s)
+            lowest, _ = learn_with_table(levels, S, arms, bonus, confidence, x, y, once, s)
         changed = min(lowest, S)
     return T, any_refuted
 

@@ -326,7 +326,9 @@ class EpisodicAgent(_Sized):
             last, plan = plan, self._plan()
             if plan is not last:
                 values = np.zeros((self.horizon + 1, *plan.action.shape[1:]))
-                level_values_into(world.tables, world.rewards, plan.action, plan.level, self.horizon, values)
+                level_values_into(
+                    world.tables, world.rewards, plan.action, plan.level, self.horizon, values, world.reach
+                )
             episode = Episode(*simulate(world, plan.action, plan.level, s, uniforms[k]))
             self._learn(episode)
             self._episodes += 1

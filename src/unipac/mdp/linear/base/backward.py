@@ -119,11 +119,11 @@ def _regress(counted: Counted, plan: Plan, h: int, i: int, b: Array, w: Array) -
 
 
 @jit
-def is_outdated(counted: Counted, plan: Plan, S: int, rise: float) -> bool:
-    """Whether some log det has risen by more than ``rise`` since it was planned with."""
-    for h in range(plan.cap.size):
+def is_outdated(logdet: Array, planned: Array, S: int, rise: float) -> bool:
+    """Whether some log det (H, C) has risen by more than ``rise`` since it was planned with."""
+    for h in range(logdet.shape[0]):
         for i in range(S):
-            if counted.logdet[h, i] - plan.logdet[h, i] > rise:
+            if logdet[h, i] - planned[h, i] > rise:
                 return True
     return False
 

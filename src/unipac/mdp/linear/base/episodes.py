@@ -79,10 +79,18 @@ def set_radii(data: Counted, rules: Rules, h: int, lowest: int, S: int) -> None:
 
 
 @jit
+def is_stale(data: Counted, planned: Planned, plan: Plan, rules: Rules, S: int) -> bool:
+    """Whether it is time to plan anew before an episode."""
+    return bool(
+        rules.rise < 0.0 or planned.levels[0] < S or backward.is_outdated(data.logdet, plan.logdet, S, rules.rise)
+    )
+
+
+@jit
 def prepare(memory: Memory, rules: Rules, S: int) -> bool:
     """Plan anew before an episode if it is time to; returns whether it was."""
     data, planned, plan, proof, dirty = memory
-    stale = rules.rise < 0.0 or planned.levels[0] < S or backward.is_outdated(data, plan, S, rules.rise)
+    stale = is_stale(data, planned, plan, rules, S)
     if stale:
         backward.backward(data, plan, S, dirty, rules.scale)
         if rules.scale != 1.0:
@@ -96,7 +104,8 @@ def prepare(memory: Memory, rules: Rules, S: int) -> bool:
 
 @jit
 def learn(
-    memory: Memory,
+    data: Counted,
+    dirty: Integers,
     rules: Rules,
     S: int,
     h: int,
@@ -111,7 +120,6 @@ def learn(
 
     If stage 1 opens a level, all stages have it from here on. There must be room for it.
     """
-    data, dirty = memory.data, memory.dirty
     if h == 0 and level > S:
         for stage in range(rules.horizon):
             counted.open_level(data, stage, level, rules.rule, rules.regularization)
@@ -140,7 +148,17 @@ def learn_episode(
     used = S
     for h in range(state.size):
         used, _ = learn(
-            memory, rules, used, h, level[h] + 1, state[h], action[h], reward[h], following[h], below
+            data,
+            memory.dirty,
+            rules,
+            used,
+            h,
+            level[h] + 1,
+            state[h],
+            action[h],
+            reward[h],
+            following[h],
+            below,
         )
     if used > S:
         end_with_new_level(data, used)
@@ -162,7 +180,7 @@ def play(
 
     Returns how many episodes were played before the stack was full.
     """
-    data, _, plan, proof, _ = memory
+    data, planned, plan, proof, dirty = memory
     K: int = uniforms.shape[0]
     H = rules.horizon
     n_states = data.features.shape[0]
@@ -175,7 +193,9 @@ def play(
     for k in range(K):
         if not single and capacity <= S:
             return k
-        record.replanned[k] = prepare(memory, rules, S)
+        record.replanned[k] = is_stale(data, planned, plan, rules, S)
+        if record.replanned[k]:
+            prepare(memory, rules, S)
         if (1 if single else S + 1) != P:
             P = 1 if single else S + 1
             actions = np.empty((H, P, n_states), dtype=np.int64)
@@ -186,7 +206,7 @@ def play(
             changed = H
         if changed > 0:
             backward.tabulate(data, plan, single, changed, actions, levels)
-            level_values_into(world.tables, world.rewards, actions, levels, changed, values)
+            level_values_into(world.tables, world.rewards, actions, levels, changed, values, world.reach)
         changed = 0
         s = starts[k]
         record.gap[k] = world.optimal[s] - values[0, P - 1, s]
@@ -201,7 +221,7 @@ def play(
             following = sample(row, uniforms[k, h])
             reward = reward_of(world, h, s, a, following)
             record.level[k, h] = p + 1
-            used, passes_more = learn(memory, rules, used, h, p + 1, s, a, reward, following, below)
+            used, passes_more = learn(data, dirty, rules, used, h, p + 1, s, a, reward, following, below)
             if passes_more:
                 changed = h + 1
             total += reward
