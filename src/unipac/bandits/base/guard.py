@@ -327,6 +327,7 @@ def play(
     _, n, d = actions.shape
     once = int(np.int64(1))
     work, own, rows = workspace(n, d, levels.size.size), scratch(levels), np.empty((n, d))
+    bonus = np.empty(inner.beta.size)
     refuted = False
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
@@ -339,7 +340,7 @@ def play(
         elif k < 0:
             for a in range(count):
                 rows[a] = X[work.alive[a]]
-            by = single.of_choice(inner, once, confidence)
+            by = single.scaled(inner, once, confidence.scale, bonus)
             room = argmax.workspace(count, d, inner.size.size)
             k = work.alive[argmax.select(by, once, rows[:count], room, s.means, s.width2)]
         _, _, _, _, certificate, wrong = verdict(levels, rules, k, last, work)
