@@ -109,7 +109,10 @@ def test_what_it_refuses():
 
 
 def test_no_mistake_after_its_last_phase():
-    """d = 3, n = 10, noise 0.5, 10,000 rounds: the last mistake comes early; optimism makes some until the end."""
+    """d = 3, n = 10, noise 0.5, 10,000 rounds: the last mistake comes early; optimism makes some until the end.
+
+    Arms and θ are drawn anew for each seed. Other draws are harder: see the page of the agent.
+    """
     last = {"PhasedElimination": [], "NestedOFUL": []}
     for seed in range(15):
         rng = np.random.default_rng(seed)
