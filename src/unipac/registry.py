@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MODULES = {
+    "Guarded": "unipac.bandits.guarded",
+    "PhasedElimination": "unipac.bandits.phased_elimination",
+    "AnytimeSupLinUCB": "unipac.bandits.anytime_sup_linucb",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
     "OFUL": "unipac.bandits.oful",
@@ -25,6 +28,13 @@ _MODULES = {
     "PSRL": "unipac.mdp.tabular.psrl",
     "QLearning": "unipac.mdp.tabular.q_learning",
     "LinGapE": "unipac.pac.lingape",
+    "LazyTrackAndStop": "unipac.pac.lazy_track_and_stop",
+    "RAGE": "unipac.pac.rage",
+    "XYAdaptive": "unipac.pac.xy_adaptive",
+    "ExploreVerify": "unipac.pac.explore_verify",
+    "ALBA": "unipac.pac.alba",
+    "XYStatic": "unipac.pac.xy_static",
+    "GAllocation": "unipac.pac.g_allocation",
 }
 
 
