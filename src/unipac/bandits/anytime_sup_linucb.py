@@ -20,7 +20,7 @@ here for comparison; ``Guarded`` is built on the same idea.
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +28,16 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
-from unipac._inputs import check_norms
-from unipac.bandits.base.agent import BanditAgent, Verdict
-from unipac.linalg import levels as stack
-from unipac.linalg.fast.evaluate import evaluate_all
+from unipac.bandits.base.elimination import EliminatingAgent, Rows
+from unipac.bandits.base.regressions import MISSING, insert, regressions
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
-from unipac.theory.elimination import fixed_design
 
 Array = NDArray[np.float64]
 
 
 @agent
-class AnytimeSupLinUCB(BanditAgent):
+class AnytimeSupLinUCB(EliminatingAgent):
     """Explores what is widest among what may be best, level by level.
 
     {parameters}
@@ -56,9 +53,6 @@ class AnytimeSupLinUCB(BanditAgent):
     theorem: ClassVar[str] = "uniform-PAC"
 
     delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
     radius: str = parameter("mixture", check.choice("mixture", "round", "pool", "both"), "as above")
     gate: float = parameter(64.0, check.positive, "g: how long a level exploits")
     nested: bool = parameter(True, check.flag, "whether levels learn from lower ones; with mixture only")
@@ -75,100 +69,57 @@ class AnytimeSupLinUCB(BanditAgent):
         )
         check.require(self.pool > 0 or self.radius != "pool", "pool", "given with radius 'pool'", self.pool)
         self.__dict__["absorbs"] = not fixed
-
-    # -- state: all data, then the levels that have been opened ---------------------------------
-
-    def _empty(self) -> Levels:
-        return stack.empty(1, self.dim, self.regularization)
-
-    def _restored(self, saved: Any) -> Levels:
-        sound = (
-            saved.rows.shape == (len(saved.size), self.dim, self.dim + 2)
-            and len(saved.size) <= stack.MOST_LEVELS
-        )
-        shapes = all(len(part) == len(saved.size) and np.isfinite(part).all() for part in saved)
-        if not sound or not shapes or saved.size.min() < 0 or saved.size[0] != self._rounds:
-            raise ValueError("the levels are not those of any data")
-        return Levels(*saved)
-
-    def _entry(self, level: int) -> int:
-        """Where the data of a level are; -1 if it has none. A nested level that is not open is the last that is."""
-        last = len(self.state.size) - 1
-        return level if level <= last else (last if self.nested and last > 0 else -1)
-
-    def _values(self, entry: int, Y: Array) -> tuple[Array, Array]:
-        """Means and widths in one of the regressions."""
-        mean, width2 = np.zeros(len(Y)), (Y * Y).sum(axis=1) / self.regularization
-        if entry >= 0:
-            evaluate_all(
-                self.state.rows, entry + 1, entry + 1, np.ascontiguousarray(Y), 0, len(Y), mean, width2
-            )
-        return mean, np.sqrt(width2)
-
-    def _radius(self, level: int, n: int) -> float:
-        entry, k = self._entry(level), self._rounds + 1
-        logdet, m = (float(self.state.logdet[entry]), int(self.state.size[entry])) if entry >= 0 else (0.0, 0)
-        share = radii.level_delta(self.delta / (2.0 if self.exploit == "all" else 1.0), level)
-        known = {"noise": self.noise, "norm": self.norm, "regularization": self.regularization}
-        if self.radius == "mixture":
-            return radii.mixture(max(logdet, 0.0), share, **known)
-        if self.radius == "pool":
-            directions = self.pool * (self.pool - 1) / 2 + self.pool
-            return fixed_design(share / (2.0 * directions * (m + 1.0) * (m + 2.0)), **known)
-        part = share / 2.0 if self.radius == "both" else share
-        by_round = fixed_design(part / (2.0 * (2 * n - 1) * k * (k + 1.0)), **known)
-        return (
-            by_round
-            if self.radius == "round"
-            else min(radii.mixture(max(logdet, 0.0), part, **known), by_round)
-        )
-
-    # -- the protocol --------------------------------------------------------------------------
-
-    @property
-    def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
-        return True
+        self._share = self.delta / (2.0 if self.exploit == "all" else 1.0)  # the rest is for all data
 
     @property
     def guarantee(self) -> str:
         """Uniform-PAC, but for "round", whose radius grows with the number of rounds."""
         return "regret" if self.radius == "round" else self.theorem
 
-    def _outer(self) -> float:
-        """The radius of all data, which have half of δ if they are used."""
-        share = self.delta / 2.0 if self.exploit == "all" else self.delta
-        return radii._mixture(
-            max(float(self.state.logdet[0]), 0.0), share, self.noise, self.norm, self.regularization
-        )
+    # -- entry 0 has all data, entry l level l --------------------------------------------------
+
+    def _entries(self) -> None:
+        return None
+
+    def _entry(self, level: int) -> int:
+        """Where the data of a level are. A nested level that is not open is the last that is."""
+        last = len(self.state.size) - 1
+        return level if level <= last else (last if self.nested and last > 0 else MISSING)
+
+    def _radius(self, level: int, n: int) -> float:
+        entry, k = self._entry(level), self._rounds + 1
+        share = radii.level_delta(self._share, level)
+        if self.radius == "mixture":
+            return self._mixture(entry, share)
+        if self.radius == "pool":
+            m = int(self.state.size[entry]) if entry != MISSING else 0
+            directions = self.pool * (self.pool - 1) / 2 + self.pool
+            return self._fixed_design(share / (2.0 * directions * (m + 1.0) * (m + 2.0)))
+        part = share / 2.0 if self.radius == "both" else share
+        by_round = self._fixed_design(part / (2.0 * (2 * n - 1) * k * (k + 1.0)))
+        return by_round if self.radius == "round" else min(self._mixture(entry, part), by_round)
+
+    # -- the protocol --------------------------------------------------------------------------
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         mean, width = self._values(0, X)
         if self.exploit != "all":  # then no part of δ is left for all data
             trivial = self.norm * np.linalg.norm(X, axis=1)
             return mean, width, trivial, -trivial
-        return mean, width, mean + self._outer() * width, mean - self._outer() * width
+        bonus = self._mixture(0, self._share) * width
+        return mean, width, mean + bonus, mean - bonus
 
-    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        if not fixed:
-            check_norms("actions", X, self.action_norm)
-        k, stored, used = self._descend(X)
-        certificate = self._largest_gap()
-        for level, kept in used:
-            mean, width = self._values(self._entry(level), X[kept] - X[k])
-            certificate = min(
-                certificate, max(0.0, float((mean + self._radius(level, len(X)) * width).max()))
-            )
-        mean_k, width_k, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
-        return Verdict(k, stored, mean_k, width_k, ucb, lcb, certificate, False)
+    def _gap(self, passed: tuple[int, Rows], X: Array, k: int) -> float:
+        level, alive = passed
+        mean, width = self._values(self._entry(level), X[alive] - X[k])
+        return float((mean + self._radius(level, len(X)) * width).max())
 
-    def _survivors(self, level: int, X: Array, alive: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _survivors(self, level: int, X: Array, alive: Rows) -> Rows:
         best = alive[int(self._values(self._entry(level), X[alive])[0].argmax())]
         mean, width = self._values(self._entry(level), X[best] - X[alive])
         return alive[mean <= self._radius(level, len(X)) * width]
 
-    def _descend(self, X: Array) -> tuple[int, int, list[tuple[int, NDArray[np.intp]]]]:
-        """The row chosen, the level that stores it (0 if none), and what each level used has left."""
+    def _descend(self, X: Array) -> tuple[int, int, list[tuple[int, Rows]]]:
         alive, used = np.arange(len(X)), []
         for level in itertools.count(1):
             if self.radius == "mixture":
@@ -182,8 +133,7 @@ class AnytimeSupLinUCB(BanditAgent):
             if self._rounds + 1 <= self.gate * 4.0**level * self.dim:
                 upper = mean + self._radius(level, len(X)) * width
                 if self.exploit == "all":
-                    outer_mean, outer_width = self._values(0, X[alive])
-                    upper = np.minimum(upper, outer_mean + self._outer() * outer_width)
+                    upper = np.minimum(upper, self._bounds(X[alive])[2])
                 return int(alive[int(upper.argmax())]), 0, [*used, (level, alive)]
             if self.radius != "mixture":
                 alive = self._survivors(level, X, alive)
@@ -193,18 +143,8 @@ class AnytimeSupLinUCB(BanditAgent):
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         while level >= len(self.state.size):  # open it: empty, or what the last one holds
             last = len(self.state.size) - 1
-            self.state = stack.grown(self.state, last + 2)
-            source = self.state if self.nested and last > 0 else stack.empty(1, self.dim, self.regularization)
-            at = last if self.nested and last > 0 else 0
-            for to, held in zip(self.state, source, strict=True):
-                to[last + 1] = held[at]
-        entries = [0, *range(level, len(self.state.size) if self.nested else level + 1)] if level else [0]
-        means, width2, below = (
-            np.empty(len(self.state.size)),
-            np.empty(len(self.state.size)),
-            np.empty(self.dim + 2),
-        )
-        evaluate_all(self.state.rows, 1, len(self.state.size), x[None], 0, 1, means, width2)
-        for i in entries:
-            stack._learn(self.state, i + 1, x, y, 1, width2, self.regularization, below)
-            self.state.size[i] += 1
+            new = self.state if self.nested and last > 0 else regressions(1, self.dim, self.regularization)
+            pairs = zip(self.state, new, strict=True)
+            self.state = Levels(*(np.append(held, more[-1:], axis=0) for held, more in pairs))
+        entries = range(level, len(self.state.size) if self.nested else level + 1) if level else ()
+        insert(self.state, (0, *entries), x, y, times, self.regularization)
