@@ -2,7 +2,8 @@
 
 Nothing here imports the library: formulas are written a second time on purpose. Every judge has
 
-    choose(X) -> (row, level, certificate)     of the next round; changes nothing
+    choose(X) -> (row, level, certificate)     of the next round; changes nothing but ``score``, where there is one:
+                                               the rows among which it chose, and what it maximised
     learn(x, y, level)                         the reward of a round that was chosen on this level
 """
 
@@ -314,7 +315,7 @@ class AnytimeSupLinUCB:
         design to be free of the level's own rewards, so they eliminate after it.
         """
         alive, k = np.arange(len(X)), self.rounds + 1
-        certificates = [2 * self.S * self.L]
+        certificates = []
         for i in itertools.count(1):
             data, beta = self.level(i), self.beta(i, len(X))
             if self.radius == "mixture":
@@ -338,8 +339,13 @@ class AnytimeSupLinUCB:
             if self.radius != "mixture":
                 alive = self.survivors(data, beta, X, alive)
                 certificates.append((data, beta, alive))
-        least = certificates[0]
-        for data, beta, kept in certificates[1:]:
+        if self.exploit == "all":  # half of delta is for the ellipsoid of all data
+            outer = self.all.mixture(self.delta / 2, self.R, self.S)
+            least = ellipsoid_certificate(self.all, outer, X, chosen, 2 * self.S * self.L)
+        else:
+            lengths = np.linalg.norm(X, axis=1)
+            least = self.S * min(lengths.max() + lengths[chosen], 2 * self.L)
+        for data, beta, kept in certificates:
             away = X[kept] - X[chosen]
             least = min(least, max(0.0, (data.mean(away) + beta * data.width(away)).max()))
         return int(chosen), stored, float(least)
@@ -369,18 +375,30 @@ class SupLinUCB:
         return self.stages[s - 1].mean(X)
 
     def choose(self, X):
-        """Row, the stage that stores the round (0 if none), certificate: upper - lower over the stages passed."""
-        alive, least, s = np.arange(len(X)), math.inf, 1
+        """Row, the stage that stores the round (0 if none), certificate: largest upper - own lower, least over stages.
+
+        In every stage reached, the storing one included, the best action is left and all that are left are bounded.
+        """
+        alive, s, reached = np.arange(len(X)), 1, []
         while True:
             mean, w = self.mean(s, X[alive]), self.widths(s, X[alive])
+            reached.append((alive, mean, w))
             if (w <= 1 / math.sqrt(self.T)).all() or s == len(self.stages):
-                j = int((mean + w).argmax())
-                least = min(least, (mean + w).max() - (mean - w)[j])
-                return int(alive[j]), 0, least
+                self.score, stored = (alive, mean + w), 0
+                break
             if (w > 2.0**-s).any():
-                return int(alive[w.argmax()]), s, least
+                self.score, stored = (alive, w), s
+                break
             stay = mean + w >= (mean + w).max() - 2.0 ** (1 - s)
             alive, s = alive[stay], s + 1
+        k = int(alive[self.score[1].argmax()])
+        return k, stored, self.certificate(X, k, reached)
+
+    def certificate(self, X, k, reached):
+        least = self.S * np.linalg.norm(X - X[k], axis=1).max()
+        for alive, mean, w in reached:
+            least = min(least, (mean + w).max() - (mean - w)[alive == k][0])
+        return max(least, 0.0)
 
     def learn(self, x, y, stage):
         if stage:
@@ -396,7 +414,7 @@ class SupLinRel(SupLinUCB):
     def parts(self, s):
         data = self.stages[s - 1]
         values, vectors = np.linalg.eigh(data.Sigma - np.eye(len(data.b)))
-        return values, vectors, values >= 1
+        return values, vectors, values >= 1 - TIE
 
     def mean(self, s, X):
         values, vectors, large = self.parts(s)
@@ -427,11 +445,13 @@ class VCLSupLinUCB:
             alpha = self.R * np.sqrt(spread + 2 * math.log(self.n * (self.last + 1)))
             w = (alpha + math.sqrt(self.lam) * self.S) * omega
             if (w > 2.0**-z).any():
+                self.score = alive, w
                 return int(alive[w.argmax()]), z + 1, math.nan
             mean = self.layers[z].mean(X[alive])
             alive = alive[mean >= mean.max() - 2.0 ** (1 - z)]
         final = self.layers[-1] if self.layers else Regression(self.d, self.lam)
-        return int(alive[final.mean(X[alive]).argmax()]), 0, math.nan
+        self.score = alive, final.mean(X[alive])
+        return int(alive[self.score[1].argmax()]), 0, math.nan
 
     def learn(self, x, y, layer):
         if layer:
@@ -465,6 +485,7 @@ class ConfidenceBall:
 
     def choose(self, X):
         mean, bonus = self.all.mean(X), self.bonus(X)
+        self.score = np.arange(len(X)), mean + bonus
         k = int((mean + bonus).argmax())
         return k, 1, min(2 * self.S * self.L, max(0.0, (mean + bonus)[k] - (mean - bonus)[k]))
 
@@ -516,7 +537,8 @@ class LinTS:
         """z standard normal; theta + scale L^-T z with Sigma = L L'."""
         spread = self.R if self.scale == "posterior" else self.all.mixture(self.delta, self.R, self.S)
         shift = np.linalg.solve(np.linalg.cholesky(self.all.Sigma).T, z)
-        return int((X @ (self.all.solved()[1] + spread * shift)).argmax()), 1, math.nan
+        self.score = np.arange(len(X)), X @ (self.all.solved()[1] + spread * shift)
+        return int(self.score[1].argmax()), 1, math.nan
 
     def learn(self, x, y, level=1):
         self.all.add(x, y)

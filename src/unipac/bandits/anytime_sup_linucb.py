@@ -10,7 +10,7 @@
       round    R √(2 log(2(2n − 1) k(k+1)/δ_l)) + √λ S          contexts fixed in advance, independent noise
       pool     R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S              likewise, from a pool: N pairs and vectors, m = |C^l|
       both     the lesser of mixture and round, each with δ_l/2
-    certificate: the least over the levels used of max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖, and 2SL
+    certificate: the least over the levels used of max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖, and what bounds and 2SL say
 
 ``round``, ``pool`` and ``both`` need the design of a level to be free of the level's own rewards, so they refuse nested
 levels and logged rounds, and eliminate after the width test. Exploring by width loses to optimism in practice: it is

@@ -185,6 +185,8 @@ class BanditAgent(Agent):
         if self.reward_range is not None:
             low, high = self.reward_range
             ucb, lcb = np.minimum(ucb, high), np.maximum(lcb, low)
+            if not self.certified:  # then a bound beyond the range refutes nothing
+                ucb, lcb = np.maximum(ucb, low), np.minimum(lcb, high)
         return mean, width, ucb, lcb
 
     # -- one round at a time -------------------------------------------------------------------

@@ -46,9 +46,14 @@ class EliminatingAgent(RegressionsAgent):
         if not fixed:
             check_norms("actions", X, self.action_norm)
         k, level, used = self._descend(X)
-        gap = min((max(0.0, self._gap(passed, X, k)) for passed in used), default=math.inf)
-        mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
-        return Verdict(k, level, mean, width, ucb, lcb, min(self._largest_gap(), gap), False)
+        values = self._clipped(X)
+        mean, width, ucb, lcb = (float(column[k]) for column in values)
+        certificate, refuted = math.nan, False
+        if self._consistent:
+            certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
+            for passed in used:
+                certificate = min(certificate, max(0.0, self._gap(passed, X, k)))
+        return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
 
 
 class Stage(NamedTuple):
@@ -78,8 +83,9 @@ class StagedAgent(EliminatingAgent):
     absorbs: ClassVar[bool] = False
 
     horizon: int = parameter(
-        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="T, how many rounds there will be",
+        None,
+        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        "T, how many rounds there will be; must be given",
     )
     delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
 
