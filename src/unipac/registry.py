@@ -18,6 +18,7 @@ _MODULES = {
     "OFUL": "unipac.bandits.oful",
     "BallOFUL": "unipac.bandits.ball_oful",
     "LinUCB": "unipac.bandits.linucb",
+    "WeightedOFUL": "unipac.bandits.weighted_oful",
     "LinTS": "unipac.bandits.lints",
     "ConfidenceBall": "unipac.bandits.confidence_ball",
     "SupLinUCB": "unipac.bandits.sup_linucb",

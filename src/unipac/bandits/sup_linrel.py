@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unipac._agents import agent
 from unipac._constants import TIE
 from unipac.bandits.base.elimination import StagedAgent
+from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]
 
@@ -42,13 +43,22 @@ class SupLinRel(StagedAgent):
     regularization: float = dataclasses.field(init=False, default=1.0)
     """Of the factors I + Z'Z that are kept; taken off again before they are used."""
 
+    def _empty(self) -> Levels:
+        self._known: dict[int, tuple[Array, Array, Array]] = {}
+        return super()._empty()
+
+    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        super()._learn(x, y, level, times)
+        self._known.pop(level, None)
+
     def _parts(self, stage: int) -> tuple[Array, Array, Array]:
         """The eigenvalues e ≥ 1 of Z'Z, their eigenvectors, and the other eigenvectors, as columns."""
-        d = self.dim
-        _, scale, vectors = np.linalg.svd(np.triu(self.state.rows[stage - 1, :, 1 : d + 1]))
-        seen = scale**2 - self.regularization
-        often = seen >= 1.0 - TIE
-        return seen[often], vectors[often].T, vectors[~often].T
+        if stage not in self._known:
+            _, scale, vectors = np.linalg.svd(np.triu(self.state.rows[stage - 1, :, 1 : self.dim + 1]))
+            seen = scale**2 - self.regularization
+            often = seen >= 1.0 - TIE
+            self._known[stage] = seen[often], vectors[often].T, vectors[~often].T
+        return self._known[stage]
 
     def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
         d, rows = self.dim, self.state.rows[stage - 1]

@@ -64,6 +64,8 @@ class BanditAgent(Agent):
     """Whether ``update(times=)`` takes many equal rounds in one exact step."""
     absorbs: ClassVar[bool] = True
     """Whether logged rounds may be learned without harm to what is proven."""
+    weighs: ClassVar[bool] = False
+    """Whether rounds may differ in their noise: ``noise=`` of ``update``, ``absorb`` and ``play``."""
 
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
@@ -120,6 +122,10 @@ class BanditAgent(Agent):
         raise NotImplementedError
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        raise NotImplementedError
+
+    def _weigh(self, x: Array, y: float, level: int, times: int, noise: float) -> None:
+        """As ``_learn``, of a round whose noise has this scale; where ``weighs``."""
         raise NotImplementedError
 
     @property
@@ -233,13 +239,18 @@ class BanditAgent(Agent):
         return min(max(best - lcb, 0.0), self._largest_gap()), False
 
     def update(
-        self, decision: Decision | SupportsIndex, reward: SupportsFloat, *, times: SupportsIndex = ONCE
+        self,
+        decision: Decision | SupportsIndex,
+        reward: SupportsFloat,
+        *,
+        times: SupportsIndex = ONCE,
+        noise: SupportsFloat | None = None,
     ) -> None:
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
         With ``times`` it counts as that many rounds with this action and this reward, in one exact step, where
         ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
-        of noise.
+        of noise. With ``noise``, where ``weighs``, its noise has this scale instead of the agent's own.
         """
         value = reward if type(reward) is float else check.real("reward", reward)
         if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
@@ -254,10 +265,14 @@ class BanditAgent(Agent):
                 f"1 for {type(self).__name__}, which counts one by one",
                 times,
             )
+        scales = None if noise is None else self._noise("noise", check.real("noise", noise), ())
         with self._lock:
             waiting = self._waiting(decision)
             self._check_total("times", count)
-            self._reward(waiting, value, count)
+            if scales is None:
+                self._reward(waiting, value, count)
+            else:
+                self._weigh(np.array(waiting.action), value, waiting.level, count, float(scales))
             del self._pending[waiting.id]
             self._rounds += count
 
@@ -270,8 +285,8 @@ class BanditAgent(Agent):
         with self._lock:
             del self._pending[self._waiting(decision).id]
 
-    def absorb(self, actions: ArrayLike, rewards: ArrayLike) -> None:
-        """Learn from m logged rounds: the actions taken, (m, d), and their rewards, (m,).
+    def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
+        """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
         The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward.
@@ -287,9 +302,15 @@ class BanditAgent(Agent):
                 f"rewards and actions must be as many, got rewards of shape {y.shape} for {len(X)} actions"
             )
         check_rewards("rewards", y)
+        scales = None if noise is None else self._noise("noise", noise, y.shape)
         with self._lock:
             self._check_total("actions", len(y))
-            self._absorb(X, y)
+            if scales is None:
+                self._absorb(X, y)
+                return
+            for x, value, scale in zip(X, y.tolist(), scales.tolist(), strict=True):
+                self._weigh(x.copy(), value, 0, 1, scale)
+                self._rounds += 1
 
     def _absorb(self, X: Array, y: Array) -> None:
         """Learn logged rounds from checked arrays, and count them."""
@@ -308,6 +329,7 @@ class BanditAgent(Agent):
         seed: int | np.random.SeedSequence = 0,
         start: SupportsIndex | None = None,
         truth: ArrayLike | None = None,
+        noise: ArrayLike | None = None,
     ) -> Trace:
         """Choose and learn for T rounds: the same as a loop of choose and update, compiled where it can be.
 
@@ -320,6 +342,7 @@ class BanditAgent(Agent):
             start: the first round of the instance to be played; by default ``agent.rounds``, so that
                 ``play(instance, rounds=a)`` and then ``play(instance, rounds=b)`` is one run.
             truth: μ*; then the trace says in which rounds it was in all confidence sets.
+            noise: (T,), the scale of the noise of each round, where ``weighs``; with arrays only.
 
         Returns:
             What happened in each round.
@@ -327,6 +350,8 @@ class BanditAgent(Agent):
         if isinstance(actions, BanditInstance):
             if rewards is not None:
                 raise ValueError("rewards must not be given with an instance, which has its own")
+            if noise is not None:
+                raise ValueError("noise goes with an array of actions, not with an instance")
             mu = self._truth(truth)
             with self._lock:
                 length, first = self._instance_rounds(actions, rounds, start)
@@ -345,11 +370,15 @@ class BanditAgent(Agent):
             shape = f"({'T' if X.ndim == 2 else len(X)}, {X.shape[-2]})"
             raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
         check_rewards("rewards", y)
+        scales = None if noise is None else self._noise("noise", noise, y.shape[:1])
         mu = self._truth(truth)
         trace = empty_trace(len(y), gap=mu.size > 0, covered=mu.size > 0)
         with self._lock:
             self._check_total("rewards", len(y))
-            self._play(X, y, mu, trace)
+            if scales is None:
+                self._play(X, y, mu, trace)
+            else:
+                self._loop(X, y, mu, trace, scales)
         if mu.size > 0:
             write_gaps(trace, X @ mu)
         return trace
@@ -386,6 +415,10 @@ class BanditAgent(Agent):
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         """Rounds on checked arrays, into a trace; counts them."""
+        self._loop(X, y, truth, trace, None)
+
+    def _loop(self, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None) -> None:
+        """The same by choosing and learning one after the other; each with its own noise if it is given."""
         for t, rewards in enumerate(y):
             offered = X if X.ndim == 2 else X[t]
             if trace.covered is not None:
@@ -394,7 +427,11 @@ class BanditAgent(Agent):
             if verdict.refuted:
                 self._refute()
             k = verdict.chosen
-            self._learn(offered[k].copy(), float(rewards[k]), verdict.level, 1)
+            round_ = (offered[k].copy(), float(rewards[k]), verdict.level, 1)
+            if noise is None:
+                self._learn(*round_)
+            else:
+                self._weigh(*round_, float(noise[t]))
             self._rounds += 1
             trace.index[t], trace.level[t], trace.certificate[t] = k, verdict.level, verdict.certificate
             trace.reward[t] = rewards[k]
@@ -469,6 +506,22 @@ class BanditAgent(Agent):
             raise ValueError(f"truth must have shape ({self.dim},), got {mu.shape}")
         check_rewards("truth", mu)
         return mu
+
+    def _noise(self, name: str, noise: ArrayLike, shape: tuple[int, ...]) -> Array:
+        """The noise of some rounds, checked; of one round if the shape is ()."""
+        check.require(
+            self.weighs, name, f"left out with {type(self).__name__}, whose rounds weigh the same", noise
+        )
+        scales = floats(name, noise)
+        check.require(scales.shape == shape, name, f"of shape {shape}", scales.shape)
+        least = self._least_noise()
+        sound = np.isfinite(scales) & (scales >= least) & (scales <= check.LARGEST)
+        check.require(bool(sound.all()), name, f"finite, and at least {least:g}", noise)
+        return scales
+
+    def _least_noise(self) -> float:
+        """No round may have less noise; where ``weighs``."""
+        return 0.0
 
     def _waiting(self, decision: Decision | SupportsIndex) -> Decision:
         id_ = decision.id if type(decision) is Decision else check.count("decision", decision, least=0)  # type: ignore[arg-type]

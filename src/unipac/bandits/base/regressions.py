@@ -64,15 +64,21 @@ def saved(levels: Levels) -> Saved:
     return Saved(levels.rows, levels.size, levels.rotations)
 
 
-def restored(saved: Saved, dim: int, regularization: float, action_norm: float) -> Levels:
-    """The regressions of a file; a ``ValueError`` if no data could have led to them."""
+def restored(
+    saved: Saved, dim: int, regularization: float, action_norm: float, weights: Array | None = None
+) -> Levels:
+    """The regressions of a file; a ``ValueError`` if no data could have led to them.
+
+    ``weights``, (S,), are what their rounds weigh in all, if they do not weigh 1 each.
+    """
     S = len(saved.size)
     shapes = saved.rows.shape == (S, dim, dim + 2) and saved.rotations.shape == (S,)
     if not shapes or S == 0 or saved.size.min() < 0 or saved.rotations.min() < 0:
         raise ValueError("the regressions are not those of any data")
     levels = Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations)
-    for rows, size in zip(saved.rows, saved.size.tolist(), strict=True):
-        check_factors(rows, regularization, size, action_norm, LARGEST_REWARD)
+    held = saved.size if weights is None else weights
+    for rows, weight in zip(saved.rows, held.tolist(), strict=True):
+        check_factors(rows, regularization, weight, action_norm, LARGEST_REWARD)
     levels.logdet[:] = [ridge.log_determinant(rows, regularization) for rows in saved.rows]
     return levels
 
