@@ -123,3 +123,22 @@ def test_last_iterate_on_fixed_arms():
     assert envelope[0] == pytest.approx(1.0)
     assert envelope[10_000] == 0.0
     assert np.all(np.diff(envelope) <= 0)
+
+
+@pytest.mark.parametrize("norm_kind", [1, 2])
+def test_the_ball_returns_without_end(norm_kind):
+    pulls = [bad_pulls(unipac.ConfidenceBall(2, norm_kind=norm_kind), 10**k) for k in EXPONENTS]
+    assert pulls == sorted(set(pulls))
+    if norm_kind == 2:  # with the mixture radius it is OFUL
+        assert pulls == [bad_pulls(unipac.OFUL(2, radius="mixture"), 10**k) for k in EXPONENTS]
+
+
+def test_levels_that_eliminate_stop():
+    """AnytimeSupLinUCB does not count many: its forced rounds are played one by one."""
+    pulls = []
+    for forced in (10**3, 10**4):
+        agent = unipac.AnytimeSupLinUCB(2, gate=1.0, nested=False, exploit="level")
+        agent.play(np.eye(2)[:1], np.full((forced, 1), 0.5))
+        trace = agent.play(np.eye(2), np.tile([0.5, 0.0], (1000, 1)))
+        pulls.append(int(trace.index.sum()))
+    assert pulls[0] == pulls[1] > 0
