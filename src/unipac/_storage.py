@@ -43,6 +43,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     members = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)  # type: ignore[arg-type]
     write_atomically(target, content.getbuffer())
+    _remove_leftovers(Path(os.path.realpath(target)))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -82,7 +83,7 @@ def digest(header: Mapping[str, Any], arrays: Arrays) -> str:
 def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UNFINISHED) -> None:
     """Write a file so that at every moment either the old or the new one is there, complete.
 
-    A symbolic link stays one, and a file keeps its mode. What killed processes left unfinished is removed.
+    A symbolic link stays one, and a file keeps its mode.
 
     Args:
         target: the file.
@@ -103,12 +104,11 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
         unfinished.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
-    _remove_leftovers(target, suffix)
 
 
-def _remove_leftovers(target: Path, suffix: str) -> None:
+def _remove_leftovers(target: Path) -> None:
     """Remove what processes that are gone had begun to write for this target."""
-    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.\d+" + re.escape(suffix))
+    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.\d+" + re.escape(UNFINISHED))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             match = ours.fullmatch(entry.name)

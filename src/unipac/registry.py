@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MODULES = {
+    "Guarded": "unipac.bandits.guarded",
+    "PhasedElimination": "unipac.bandits.phased_elimination",
+    "AnytimeSupLinUCB": "unipac.bandits.anytime_sup_linucb",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
     "OFUL": "unipac.bandits.oful",
@@ -18,7 +21,20 @@ _MODULES = {
     "NestedFLUTE": "unipac.mdp.linear.nested_flute",
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
+    "CertVI": "unipac.mdp.tabular.cert_vi",
+    "UBEV": "unipac.mdp.tabular.ubev",
+    "UCBVI": "unipac.mdp.tabular.ucbvi",
+    "UCBAdvantage": "unipac.mdp.tabular.ucb_advantage",
+    "PSRL": "unipac.mdp.tabular.psrl",
+    "QLearning": "unipac.mdp.tabular.q_learning",
     "LinGapE": "unipac.pac.lingape",
+    "LazyTrackAndStop": "unipac.pac.lazy_track_and_stop",
+    "RAGE": "unipac.pac.rage",
+    "XYAdaptive": "unipac.pac.xy_adaptive",
+    "ExploreVerify": "unipac.pac.explore_verify",
+    "ALBA": "unipac.pac.alba",
+    "XYStatic": "unipac.pac.xy_static",
+    "GAllocation": "unipac.pac.g_allocation",
 }
 
 

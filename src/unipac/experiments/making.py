@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -53,12 +52,17 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
         )
     if agent.kind == "mdp":
         rounds += forced_episodes(instance)
-    if stored or not hasattr(make, "made_for"):
-        made = _made_by_arguments(make, agent.kind, instance, rounds, seed, parameters, stored)
-    else:
+    if stored:
+        features = instance.features
+        n_actions, dim = features.shape[1:]
+        parameters |= {"features": None, "feature_map": lambda state: features[state]}
+        parameters |= {"n_actions": n_actions, "dim": dim}
+    if hasattr(make, "made_for"):
         seed = parameters.pop("seed", seed)
         made = make.made_for(instance, rounds=rounds, seed=seed, **parameters)
-    if isinstance(instance, SwitchingArms) and not (agent.kind == "bandit" and counts_many(made)):
+    else:
+        made = _made_by_arguments(make, agent.kind, instance, rounds, seed, parameters)
+    if isinstance(instance, SwitchingArms) and not getattr(made, "counts_many", False):
         raise ValueError(
             f"{instance.name} takes its forced rounds in one step, update(..., times=), which {agent.agent} "
             "does not know; use agents = [...] to leave it out"
@@ -73,7 +77,6 @@ def _made_by_arguments(
     rounds: int,
     seed: int,
     parameters: Mapping[str, Any],
-    stored: bool,
 ) -> Any:
     """An agent of a class that does not say itself how it is made for an instance."""
     found = {"seed": seed}
@@ -82,33 +85,14 @@ def _made_by_arguments(
     else:
         found |= {"noise": instance.noise, "norm": instance.norm}
     known = {name: value for name, value in found.items() if registry.takes(make, name)} | dict(parameters)
-    if stored:
-        features = instance.features
-        n_actions, dim = features.shape[1:]
-        horizon = instance.horizon
-        return make(
-            feature_map=lambda state: features[state], n_actions=n_actions, dim=dim, horizon=horizon, **known
-        )
     if kind == "mdp":
         return make(instance.features, horizon=instance.horizon, **known)
     return make(instance.actions if kind == "search" else instance.dim, **known)
 
 
 def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
-    """The value of a parameter: what the agent says; if it does not, what it was given, or its default."""
-    value = getattr(made, name, None)
-    if value is None:
-        value = agent.parameters.get(name)
-    if value is None:
-        with suppress(TypeError, ValueError, KeyError):  # without a signature, or without this argument
-            default = inspect.signature(type(made)).parameters[name].default
-            value = None if default is inspect.Parameter.empty else default
-    return otherwise if value is None else float(value)
-
-
-def counts_many(agent: Any) -> bool:
-    """Whether it takes many identical rounds in one step."""
-    return bool(getattr(agent, "counts_many", isinstance(agent, registry.BANDIT_AGENT)))
+    """The value of a parameter: what the agent says; if it does not, what it was given."""
+    return float(getattr(made, name, agent.parameters.get(name, otherwise)))
 
 
 def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unipac.bandits import BanditAgent
 from unipac.envs import BanditInstance, LinearMDPEnv, LSVIKiller, SwitchingArms
-from unipac.experiments import making, registry
+from unipac.experiments import making
 from unipac.experiments.spec import Cell
 from unipac.experiments.tally import Tally
 
@@ -100,7 +101,7 @@ def _play(
         rounds += making.forced_episodes(instance)
         play = _episodes_stored if cell.agent.parameters.get("stored") else _episodes
         advance = play(agent, instance, seed, tally)
-    elif isinstance(agent, registry.BANDIT_AGENT):
+    elif isinstance(agent, BanditAgent):
         advance = _rounds(agent, instance, seed, tally, cell.coverage)
     else:
         advance = _rounds_of_any(agent, instance, seed, tally)

@@ -7,9 +7,9 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from unipac import bandits, envs, mdp
+from unipac import envs
 from unipac.registry import AGENTS
 
 __all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError"]
@@ -18,11 +18,6 @@ Kind = Literal["bandit", "mdp", "search"]
 
 BANDITS: Mapping[str, Callable[..., Any]] = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
 INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS}
-
-BANDIT_AGENT: type[Any] = getattr(bandits, "BanditAgent", None) or bandits.LinearAgent
-"""The base of the bandit agents of the library."""
-FINITE_MDP: type[Any] = getattr(envs, "FiniteMDP", envs.LinearMDP)
-"""The base of the MDPs of the library."""
 
 
 class SpecError(ValueError):
@@ -74,23 +69,19 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
 
 def agent_kind(make: Callable[..., Any]) -> Kind:
     """What an agent is for; a user's own class says so by ``kind``, and is for bandits if it does not."""
-    kind = getattr(make, "kind", None)
-    if kind is None:
-        return "mdp" if isinstance(make, type) and issubclass(make, mdp.EpisodicAgent) else "bandit"
+    kind: Any = getattr(make, "kind", "bandit")
     if kind not in ("bandit", "mdp", "search"):
         raise SpecError(f'agent must have a kind of "bandit", "mdp" or "search", got {kind!r}')
-    return kind  # type: ignore[no-any-return]
+    return cast(Kind, kind)
 
 
 def instance_kind(instance: object) -> Kind:
     """The kind of an instance: "bandit" or "mdp"."""
-    if isinstance(instance, FINITE_MDP):
+    if isinstance(instance, envs.FiniteMDP):
         return "mdp"
     if isinstance(instance, envs.BanditInstance):
         return "bandit"
-    raise SpecError(
-        f"instance must make a BanditInstance or a {FINITE_MDP.__name__}, got {type(instance).__name__}"
-    )
+    raise SpecError(f"instance must make a BanditInstance or a FiniteMDP, got {type(instance).__name__}")
 
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:

@@ -151,8 +151,8 @@ def decide(
 ) -> Verdict:
     """The choice among the rows of X, and what is known of it.
 
-    Where the radii of the choice are scaled, ``bonus`` (C,) has room for them, else it is None: then the code that needs
-    it is not even compiled. What is reported has the radii as they are.
+    Where the radii of the choice are scaled, ``bonus`` (C,) has room for them, else it is None: then the code
+    that needs it is not even compiled. What is reported has the radii as they are.
     """
     if bonus is None:
         if arms is None:

@@ -82,7 +82,9 @@ def set_radii(data: Counted, rules: Rules, h: int, lowest: int, S: int) -> None:
 def is_stale(data: Counted, planned: Planned, plan: Plan, rules: Rules, S: int) -> bool:
     """Whether it is time to plan anew before an episode."""
     return bool(
-        rules.rise < 0.0 or planned.levels[0] < S or backward.is_outdated(data.logdet, plan.logdet, S, rules.rise)
+        rules.rise < 0.0
+        or planned.levels[0] < S
+        or backward.is_outdated(data.logdet, plan.logdet, S, rules.rise)
     )
 
 

@@ -1,0 +1,1 @@
+"""Agents for finite MDPs without structure: what was seen is counted."""

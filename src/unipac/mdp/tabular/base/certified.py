@@ -1,0 +1,190 @@
+"""The plan of CertVI and its bookkeeping, in compiled code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import check_like
+from unipac._jit import jit
+from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
+from unipac.mdp.tabular.base.counts import Counts, count_episode, no_counts
+from unipac.mdp.tabular.base.kl import kl_lower, kl_upper
+from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+GIVEN, OUTCOMES, MEANS = 0, 1, 2
+"""What is known of rewards: all; nothing, and an outcome holds its reward; nothing, and their means are learned."""
+
+
+FRESH, OLD, STALE = 0, 1, 2
+"""Ages of a plan."""
+
+
+class Rules(NamedTuple):
+    """The numbers that parameters come down to."""
+
+    rewards: int
+    """``GIVEN``, ``OUTCOMES`` or ``MEANS``."""
+    scale: float
+    """Of the thresholds when choosing."""
+    factor: float
+    """By how much visits of a cell may grow before a new plan; 0 for a new plan in every episode."""
+    log_upper: float
+    """log(1/failure) of each ball for one function."""
+    log_lower: float
+    """log(1/failure) of each ball for all functions."""
+    log_reward: float
+    """log(1/failure) of the mean reward of each cell."""
+    low: float
+    high: float
+    """Range of a reward."""
+    upper: Limits
+    lower: Limits
+
+
+class State(NamedTuple):
+    """What was learned, and the last plan."""
+
+    counts: Counts
+    planned: Integers
+    """(C,): visits when the last plan was made."""
+    age: Integers
+    """(1,): ``FRESH`` for the first episode of a plan, then ``OLD``, ``STALE`` if the next one needs a new plan."""
+    above: Array
+    """(C,): thresholds of the balls for one function at that time."""
+    below: Array
+    """(C,): of those for all functions."""
+    action: Integers
+    """(H, S)."""
+    bound: Array
+    """(S,): upper bound on V*_1."""
+    lower: Array
+    """(S,): lower bound on the value of the policy."""
+
+
+def empty(cells: int, horizon: int, n_states: int) -> State:
+    """Before the first episode."""
+    return State(
+        counts=no_counts(cells),
+        planned=np.zeros(cells, dtype=np.int64),
+        age=np.full(1, STALE),
+        above=np.zeros(cells),
+        below=np.zeros(cells),
+        action=np.zeros((horizon, n_states), dtype=np.int64),
+        bound=np.zeros(n_states),
+        lower=np.zeros(n_states),
+    )
+
+
+@jit
+def learn(
+    state: State, rules: Rules, states: Integers, actions: Integers, rewards: Array, following: Integers
+) -> None:
+    """Count an episode, for which there must be room, and see whether the plan is stale."""
+    visits = state.counts.visits
+    pairs = rules.upper.extreme.size
+    n_actions = pairs // state.action.shape[1]
+    with_rewards = rules.rewards == OUTCOMES
+    count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    if state.age[0] == FRESH:
+        state.age[0] = OLD
+    for h in range(states.size):
+        cell = (0 if visits.size == pairs else h * pairs) + states[h] * n_actions + actions[h]
+        if visits[cell] > rules.factor * state.planned[cell]:
+            state.age[0] = STALE
+
+
+@jit
+def thresholds(state: State, rules: Rules, everywhere: bool) -> None:
+    """Bring the thresholds up to date where something was seen since the last plan, or ``everywhere``."""
+    counts = state.counts
+    most = counts.kinds.max()
+    times = np.empty(most)
+    outcomes = state.action.shape[1] + 1
+    for cell in range(counts.visits.size):
+        n = counts.visits[cell]
+        if n > 0 and (everywhere or n != state.planned[cell]):
+            k, e = 0, counts.first[cell]
+            while e >= 0:
+                times[k] = counts.times[e]
+                k, e = k + 1, counts.other[e]
+            state.above[cell] = rules.log_upper + kt_kernel(float(n))
+            if rules.rewards == OUTCOMES:
+                state.below[cell] = open_kernel(times[:k], rules.log_lower)
+            else:
+                state.below[cell] = dirichlet_kernel(times[:k], outcomes, rules.log_lower)
+
+
+@jit
+def mean_reward(counts: Counts, rules: Rules, cell: int, scale: float) -> float:
+    """Bound on the mean reward of a cell: upper for scale > 0, times which its threshold is; lower for -1."""
+    n = float(counts.visits[cell])
+    if n == 0.0:
+        return rules.high if scale >= 0.0 else rules.low
+    threshold = rules.log_reward + kt_kernel(n)
+    weights, values = np.empty(2), np.empty(2)
+    weights[1] = min(max((counts.reward[cell] - n * rules.low) / (rules.high - rules.low), 0.0), n)
+    weights[0] = n - weights[1]
+    values[0], values[1] = rules.low, rules.high
+    if scale >= 0.0:
+        return kl_upper(weights, values, 2, n, rules.high, scale * threshold)
+    return kl_lower(weights, -values, 2, n, rules.low, threshold)
+
+
+@jit
+def with_means(counts: Counts, rules: Rules, limits: Limits, scale: float) -> Limits:
+    """The limits with bounds on the mean rewards as base, where these are learned."""
+    if rules.rewards != MEANS:
+        return limits
+    base = np.empty((counts.visits.size // limits.extreme.size, limits.extreme.size))
+    for cell in range(counts.visits.size):
+        base[cell // base.shape[1], cell % base.shape[1]] = mean_reward(counts, rules, cell, scale)
+    return Limits(base, limits.extreme, 0.0, limits.end)
+
+
+@jit
+def choose(state: State, rules: Rules, scale: float, action: Integers, Q: Array, V: Array) -> int:
+    """The pass upwards with the thresholds times ``scale``."""
+    radius = state.above if scale == 1.0 else scale * state.above
+    bonus = Bonus(KL, radius, np.empty(0), np.empty((0, 0)))
+    limits = with_means(state.counts, rules, rules.upper, scale)
+    return optimistic(state.counts, bonus, limits, np.empty((0, 0)), action, Q, V)
+
+
+@jit
+def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
+    """A new plan into ``state``: choose with the scale, certify without; Q and V are left as those chosen with."""
+    thresholds(state, rules, False)
+    stage = choose(state, rules, rules.scale, state.action, Q, V)
+    below = np.empty_like(V)
+    limits = with_means(state.counts, rules, rules.lower, -1.0)
+    one_less = rules.rewards == OUTCOMES
+    pessimistic(state.counts, state.below, one_less, limits, state.action, stage, below)
+    state.lower[:] = below[0]
+    if rules.scale == 1.0:
+        state.bound[:] = V[0]
+    else:
+        above = np.empty_like(V)
+        choose(state, rules, 1.0, np.empty_like(state.action), np.empty_like(Q), above)
+        state.bound[:] = above[0]
+    state.planned[:] = state.counts.visits
+    state.age[0] = FRESH
+
+
+def restored(saved: State, like: State, rules: Rules, n_actions: int) -> State:
+    """The state from a file, with its thresholds; refused unless the plan could be one of this agent."""
+    state = saved._replace(above=np.zeros_like(like.above), below=np.zeros_like(like.below))
+    check_like(state._replace(counts=like.counts), like)
+    actions = bool(((state.action >= 0) & (state.action < n_actions)).all())
+    visits = bool(((state.planned >= 0) & (state.planned <= state.counts.visits)).all())
+    check.require(
+        actions and visits and state.age[0] in (FRESH, OLD, STALE), "plan", "of this agent", "another"
+    )
+    thresholds(state, rules, True)
+    return state

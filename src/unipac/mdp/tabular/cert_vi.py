@@ -1,0 +1,150 @@
+"""CertVI: value iteration on counts, optimistic for V*, with a certificate before every episode.
+
+    pseudo-code                                                                           here
+    cells (h, s, a), or (s, a) if homogeneous: outcomes (s', r) with their counts          base.counts
+    U(p̂, c, V) = max{q V : KL(p̂ ‖ q) ≤ c}, L = −U(p̂, c, −V)                              base.kl
+    for h = H, ..., 1:                                                                    base.backward
+      Q_h(s, a) = U(p̂, scale (log(SAH'/0.9δ) + kt(n))/n, r + Vup_{h+1})
+                  at most r_max + max Vup_{h+1}, which it is if n = 0
+      π_h(s) = argmax_a Q_h(s, a), the first of equals;  Vup_h(s) = max_a Q_h(s, a)
+      Vlow_h(s) = L(p̃, c̃, r + Vlow_{h+1}) at π_h(s); r_min + min Vlow_{h+1} if n = 0
+    certificate(s) = Vup_1(s) − Vlow_1(s), where Vup is taken with scale 1
+    a new plan when the visits of some cell have grown by the factor 1.02                 base.certified
+
+c̃ is the ball of a Dirichlet mixture for all V, with failure 0.1δ/J for each of J cells: ``theory.dirichlet_threshold``
+where rewards are known, else ``theory.open_threshold``. H' = H − 1 if rewards are known, else H. The value after the
+end of an episode is 0. Theorem: ``docs/agents/cert_vi.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.envs.simulation import World
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.records import EpisodeTrace
+from unipac.mdp.tabular.base import certified as compiled
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
+from unipac.mdp.tabular.base.backward import Limits
+from unipac.mdp.tabular.base.counts import with_room
+from unipac.mdp.tabular.base.playing import play
+from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
+
+
+@agent
+class CertVI(TabularAgent):
+    """Certified value iteration for finite MDPs: uniform-PAC, with a certificate before every episode.
+
+    {parameters}
+
+    Example:
+        >>> from unipac.envs import river_swim
+        >>> mdp = river_swim(n_states=3, horizon=3)
+        >>> agent = CertVI(3, 2, horizon=3, homogeneous=True)
+        >>> trace = agent.play(mdp, episodes=2000, seed=0)
+        >>> bool((trace.certificate >= trace.gap).all()), agent.certificate(0) < 0.2
+        (True, True)
+    """
+
+    theorem: ClassVar[str] = "uniform-PAC"
+
+    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
+    bonus_scale: float = parameter(
+        1.0, check.nonnegative, "multiplies the thresholds when choosing; bounds and certificates stay proven"
+    )
+    reward_values: str = parameter(
+        "few", check.choice("few", "many"), '"few" rewards after each (s, a), which are counted; or "many"'
+    )
+    return_range: tuple[float, float] | None = parameter(
+        None, check.optional_range, "(low, high) of the sum of rewards from any stage to the end, if known"
+    )
+    replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
+    replan_factor: float = parameter(1.02, check.at_least_one, "growth of visits that asks for a new plan")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._rules = self._make_rules()
+
+    def _make_rules(self) -> compiled.Rules:
+        S, A, stages = self.n_states, self.n_actions, self._stages
+        low, high = self.reward_range
+        kind = compiled.GIVEN if self._known is not None else compiled.OUTCOMES
+        if self.rewards is None and self.reward_values == "many":
+            kind = compiled.MEANS
+        base = np.zeros((1, S * A)) if self._known is None else self._known
+        least, most = self._outcome_rewards(kind == compiled.OUTCOMES)
+        cells = S * A * (1 if self.homogeneous else stages)
+        exploring = EXPLORING * self.delta * (0.5 if kind == compiled.MEANS else 1.0)
+        floor, ceiling = (-math.inf, math.inf) if self.return_range is None else self.return_range
+        return compiled.Rules(
+            rewards=kind,
+            scale=self.bonus_scale,
+            factor=self.replan_factor if self.replan == "lazy" else 0.0,
+            log_upper=math.log(S * A * stages / exploring),
+            log_lower=math.log(cells / ((1 - EXPLORING) * self.delta)),
+            log_reward=math.log(cells / exploring),
+            low=low,
+            high=high,
+            upper=Limits(base, most, 1.0, ceiling),
+            lower=Limits(base, least, 1.0, floor),
+        )
+
+    def _empty(self) -> compiled.State:
+        return compiled.empty(self._cells, self.horizon, self.n_states)
+
+    def _plan(self) -> Plan:
+        state = self.state
+        if state.age[0] == compiled.STALE:
+            Q = np.empty((self.horizon, self.n_states * self.n_actions))
+            compiled.plan(state, self._rules, Q, np.empty((self.horizon + 1, self.n_states)))
+        fresh = bool(state.age[0] == compiled.FRESH)
+        return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
+
+    def _learn(self, episode: Episode) -> None:
+        self._make_room()
+        compiled.learn(self.state, self._rules, *steps(episode))
+
+    def _make_room(self) -> None:
+        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        out, k = np.empty((4, len(states))), 0
+        while k < len(states):
+            self._make_room()
+            before, k = k, play(self.state, self._rules, world, states, uniforms, k, out, trace.replanned)
+            self._episodes += k - before
+        trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
+        trace.level[:] = 1
+
+    @property
+    def certified(self) -> bool:
+        """True: bounds and certificates are proven, however actions are chosen."""
+        return True
+
+    @property
+    def guarantee(self) -> str:
+        """As ``theorem`` unless the bonus is scaled."""
+        return self.theorem if self.bonus_scale == 1.0 else "none"
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity."""
+        eps = check.positive("eps", eps)
+        if self.bonus_scale != 1.0:
+            return math.inf
+        sizes = self.n_states, self.n_actions, self.horizon
+        rewards = ("known", "few", "many")[self._rules.rewards]
+        factor = max(1.0, self._rules.factor)
+        eps /= self._unit
+        return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
+
+    def _saved(self) -> Any:
+        return self.state._replace(above=np.empty(0), below=np.empty(0))  # derived from the counts
+
+    def _restored(self, saved: Any) -> compiled.State:
+        self._sound_counts(saved.counts)
+        return compiled.restored(saved, self.state, self._rules, self.n_actions)

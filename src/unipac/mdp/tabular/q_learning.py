@@ -1,0 +1,147 @@
+"""Q-learning with ε-greedy choices (Watkins 1989): what everyone tries first.
+
+    pseudo-code                                                                        here
+    ε_k = max(ε_end, ε_start (1 − k/decay)) in episode k = 0, 1, ...                   _plan
+    a = a random action with probability ε_k, else argmax_a Q(s, a), ties at random       table
+    after (s, a, r, s'), n the visits of (s, a):                                       learn
+      Q(s, a) += α_n (r + γ max_a' Q(s', a') − Q(s, a)), α_n = rate n^-power
+
+The choices of an episode are drawn before it: each stage meets one state, so that this is the same law. What an
+episode taught counts from the next one on; its steps are learned in their order. ``homogeneous`` (the default) keeps
+one Q for all stages, as is usual; otherwise one for each. Nothing is proven of these schedules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._agents import agent, check_like, parameter
+from unipac._jit import jit
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.policy import Policy, TablePolicy
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
+
+
+class State(NamedTuple):
+    """What Q-learning keeps."""
+
+    Q: Array
+    """(H, S, A), or (1, S, A)."""
+    visits: Integers
+    """The same."""
+    learned: Integers
+    """(1,): episodes."""
+
+
+@jit
+def table(Q: Array, epsilon: float, rng: np.random.Generator, action: Integers) -> None:
+    """Draw an action for every stage and state."""
+    for h in range(action.shape[0]):
+        for s in range(action.shape[1]):
+            q = Q[h if Q.shape[0] > 1 else 0, s]
+            if rng.random() < epsilon:
+                action[h, s] = int(rng.random() * q.size)
+                continue
+            best, ties = -math.inf, 0
+            for a in range(q.size):
+                if q[a] > best:
+                    best, ties, action[h, s] = q[a], 1, a
+                elif q[a] == best:
+                    ties += 1
+                    if rng.random() * ties < 1.0:
+                        action[h, s] = a
+
+
+@jit
+def learn(
+    x: State,
+    rate: float,
+    power: float,
+    discount: float,
+    s: Integers,
+    a: Integers,
+    r: Array,
+    following: Integers,
+) -> None:
+    """The steps of an episode, in their order."""
+    stages = x.Q.shape[0]
+    for h in range(s.size):
+        now = h if stages > 1 else 0
+        target = r[h]
+        if following[h] >= 0 and (stages == 1 or h + 1 < stages):
+            target += discount * x.Q[now + (stages > 1), following[h]].max()
+        x.visits[now, s[h], a[h]] += 1
+        step = rate * float(x.visits[now, s[h], a[h]]) ** -power
+        x.Q[now, s[h], a[h]] += step * (target - x.Q[now, s[h], a[h]])
+
+
+def _share(name: str, value: float) -> float:
+    number = check.real(name, value)
+    check.require(0.0 <= number <= 1.0, name, "from 0 to 1", value)
+    return number
+
+
+@agent
+class QLearning(TabularAgent):
+    """Q-learning with ε-greedy choices and schedules to be tuned; nothing is proven.
+
+    {parameters}
+
+    Example:
+        >>> from unipac.envs import river_swim
+        >>> mdp = river_swim(n_states=3, horizon=3)
+        >>> agent = QLearning(3, 2, horizon=3, homogeneous=False, learning_rate=1.0, learning_power=0.6)
+        >>> trace = agent.play(mdp, episodes=3000, seed=0)
+        >>> agent.policy()(0, stage=1)              # to the right
+        1
+    """
+
+    theorem: ClassVar[str] = "none"
+
+    homogeneous: bool = parameter(True, check.flag, "whether one Q serves all stages")
+    learning_rate: float = parameter(0.1, _share, "the rate of α_n = rate n^-power")
+    learning_power: float = parameter(0.0, _share, "the power of α_n = rate n^-power")
+    epsilon_start: float = parameter(1.0, _share, "ε of the first episode")
+    epsilon_end: float = parameter(0.01, _share, "the least ε")
+    epsilon_decay: int = parameter(1000, check.count, "episodes in which ε would fall to 0, in equal steps")
+    discount: float = parameter(1.0, _share, "γ, of the value that follows")
+    initial_value: float = parameter(0.0, check.real, "of every Q at first; a large one explores by itself")
+    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "of the draws")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check.require(self.rewards is None, "rewards", "None: Q-learning learns them", "an array")
+
+    def _empty(self) -> State:
+        shape = (1 if self.homogeneous else self.horizon, self.n_states, self.n_actions)
+        zeros = np.zeros(shape, dtype=np.int64)
+        return State(np.full(shape, self.initial_value), zeros, np.zeros(1, dtype=np.int64))
+
+    def _plan(self) -> Plan:
+        k = int(self.state.learned[0])
+        epsilon = max(self.epsilon_end, self.epsilon_start * (1 - k / self.epsilon_decay))
+        return self._planned(self._drawn(epsilon), self.state.Q[0].max(axis=1))
+
+    def _drawn(self, epsilon: float) -> Integers:
+        action = np.zeros((self.horizon, self.n_states), dtype=np.int64)
+        table(self.state.Q, epsilon, np.random.default_rng([self.seed, int(self.state.learned[0])]), action)
+        return action
+
+    def policy(self) -> Policy:
+        """The greedy policy: (observation, stage) to action; ``np.asarray(policy)`` is its table (H, S)."""
+        with self._lock:
+            return TablePolicy(self._drawn(0.0))
+
+    def _learn(self, episode: Episode) -> None:
+        learn(self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
+        self.state.learned[0] += 1
+
+    def _restored(self, saved: Any) -> State:
+        check_like(saved, self.state)
+        check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
+        state: State = saved
+        return state

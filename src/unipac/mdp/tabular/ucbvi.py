@@ -1,0 +1,116 @@
+"""UCBVI: Azar, Osband and Munos, *Minimax Regret Bounds for Reinforcement Learning* (ICML 2017).
+
+    pseudo-code                                                                        here
+    N(x, a) pooled over stages, p̂; N'_h(y) = visits of y at stage h                     base.counts, State.at_stage
+    L = ln(5SAT/δ), T = K H                                                            _plan
+    for h = H, ..., 1 and all (x, a) with N > 0:                                       base.backward
+      Q_h = min(Q_h of the episode before, H, r + p̂ V_{h+1} + b);  Q_h = H at first
+    "hoeffding":  b = 7 H L/√N
+    "bernstein":  b = √(8 L Var_p̂(V_{h+1})/N) + 14 H L/(3N)
+                      + √(8 p̂ min(100² H³ S² A L²/N'_{h+1}(y), H²)/N), the root H² where N' = 0
+
+Theorems 1 and 2: regret O~(H^{3/2} √(SAK)) and O~(H √(SAK)) with probability 1 − δ, for K known beforehand, the same
+transitions at all stages and known rewards. Not uniform-PAC: L grows with K.
+
+Beyond the paper, and not certified: rewards that are learned (their mean and √(L/2N) are taken for r), and
+``third_term=False``, the usual form in practice, as the third term does not fall below its cap for a very long time.
+``homogeneous=False`` counts every stage by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._agents import agent, check_like, parameter
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent
+from unipac.mdp.tabular.base.backward import BERNSTEIN, HOEFFDING, Bonus, optimistic
+from unipac.mdp.tabular.base.counts import Counts, no_counts
+
+
+class State(NamedTuple):
+    """What UCBVI keeps."""
+
+    counts: Counts
+    at_stage: Integers
+    """(H + 1, S): visits of each state at each stage; the last row stays 0."""
+    Q: Array
+    """(H, S A)."""
+
+
+@agent
+class UCBVI(TabularAgent):
+    """Optimistic value iteration with a bonus of Hoeffding's or Bernstein's kind, for a known number of episodes.
+
+    {parameters}
+
+    Example:
+        >>> from unipac.envs import river_swim
+        >>> mdp = river_swim(n_states=3, horizon=3)
+        >>> agent = UCBVI(3, 2, horizon=3, episodes=300, rewards=mdp.rewards[0])
+        >>> trace = agent.play(mdp, episodes=300, seed=0)
+        >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
+        True
+    """
+
+    theorem: ClassVar[str] = "regret"
+
+    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds fail")
+    total_episodes: int = parameter(
+        check=check.count,
+        words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
+    )
+    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    bonus: str = parameter("bernstein", check.choice("hoeffding", "bernstein"), '"hoeffding" or "bernstein"')
+    third_term: bool = parameter(True, check.flag, "whether the bonus of Bernstein's kind has its third term")
+    homogeneous: bool = parameter(
+        True, check.flag, "whether all stages have the same transitions: then they are pooled"
+    )
+
+    def _empty(self) -> State:
+        H, S = self.horizon, self.n_states
+        Q = np.full((H, S * self.n_actions), H * self._largest)
+        return State(no_counts(self._cells), np.zeros((H + 1, S), dtype=np.int64), Q)
+
+    def _plan(self) -> Plan:
+        H, S, A = self.horizon, self.n_states, self.n_actions
+        state: State = self.state
+        L = math.log(5 * S * A * self.total_episodes * H / self.delta)
+        N = np.maximum(state.counts.visits, 1)
+        width, second = np.full(H, self._unit * H), np.empty((0, 0))
+        if self.bonus == "hoeffding":
+            bonus = Bonus(HOEFFDING, L / np.sqrt(N), 7 * width, second)
+        else:
+            if self.third_term:
+                most = (self._unit * H) ** 2
+                with np.errstate(divide="ignore"):
+                    second = np.minimum(1e4 * H * S**2 * A * L**2 * most / state.at_stage, most)
+            bonus = Bonus(BERNSTEIN, L / N, width, second)
+        low, high = self.reward_range
+        mean = state.counts.reward / N + (high - low) * np.sqrt(L / (2 * N))
+        limits = self._apart(np.minimum(mean, high).reshape(-1, S * A))
+        action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
+        optimistic(state.counts, bonus, limits, state.Q, action, state.Q, V)  # a second time, Q stays
+        return self._planned(action, V[0])
+
+    def _learn(self, episode: Episode) -> None:
+        state: State = self.state
+        np.add.at(state.at_stage, (np.arange(episode.state.size), episode.state), 1)
+        self.state = state._replace(counts=self._count(state.counts, episode))
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bound is proven, with probability 1 − δ for the episodes foreseen."""
+        known = self._known is not None and len(self._known) == 1 and self.homogeneous
+        return known and self.third_term and self._episodes <= self.total_episodes
+
+    def _restored(self, saved: Any) -> State:
+        state: State = saved
+        self._sound_counts(state.counts)
+        check_like(state._replace(counts=self.state.counts), self.state)
+        check.require(bool((state.at_stage >= 0).all()), "at_stage", "counts", state.at_stage)
+        return state

@@ -1,0 +1,28 @@
+"""G-allocation: Soare, Lazaric and Munos (2014), section 4.1: every target shall become known.
+
+The pseudo-code is that of ``static`` with Y = the targets themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._agents import agent
+from unipac.pac.static import StaticSearch
+
+
+@agent
+class GAllocation(StaticSearch):
+    """Makes every target known, equally well; does not look at rewards until it stops.
+
+    {parameters}
+
+    >>> from unipac.envs import soare
+    >>> instance = soare(dim=3, angle=0.5)
+    >>> GAllocation.made_for(instance, delta=0.05).run(instance, seed=0).index
+    0
+    """
+
+    def _directions(self) -> NDArray[np.float64]:
+        return self._Z

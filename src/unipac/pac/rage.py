@@ -1,0 +1,56 @@
+"""RAGE: Algorithm 1 of Fiez, Jain, Jamieson and Ratliff (2019), for arms X and targets Z.
+
+    pseudo-code                                                                        here
+    Z_1 = Z; for t = 1, 2, ...:                                                        RAGE._steps
+      λ = argmin max_{z, z' ∈ Z_t} ‖z − z'‖²_{A(λ)⁻¹}, ρ its value                     linalg.design.design
+      N = 2 · 4^t R² ρ lg,  lg = log(2(m − 1) t(t+1)/δ),  m = |Z_t|                    theory.elimination.phase_log
+      pull ⌈λ_x N⌉ times each arm x; θ̂: least squares of this phase alone              fit.Fit
+      drop z if some z' ∈ Z_t has ⟨θ̂, z' − z⟩ > R ‖z' − z‖_{V⁻¹} √(2 lg)               fit.Fit.eliminate
+      stop with z if max_{z' ∈ Z_{t+1}} ⟨θ̂, z' − z⟩ + R ‖z' − z‖_{V⁻¹} √(2 lg) ≤ ε
+
+It differs from the paper in the union, which is over pairs of active targets with the best one instead of all pairs,
+and in rounding up, which costs at most one pull for each arm of the design instead of a factor. With probability 1 − δ
+the best target stays, and after phase t all that is left is within 2 · 2^-t.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from unipac._agents import agent
+from unipac.linalg.design import design, differences
+from unipac.pac.base import Steps
+from unipac.pac.phases import TargetedSearch, better
+from unipac.theory.elimination import phase_log
+
+
+@agent
+class RAGE(TargetedSearch):
+    """Phases of optimal designs for what is left, each twice as fine.
+
+    {parameters}
+
+    >>> from unipac.envs import soare
+    >>> instance = soare(dim=3, angle=0.5)
+    >>> search = RAGE.made_for(instance, delta=0.05)
+    >>> search.run(instance, seed=0).index, search.done
+    (0, True)
+    """
+
+    def _steps(self) -> Steps:
+        return self._explore(self.delta)
+
+    def _explore(self, delta: float) -> Steps:
+        Z, known, active = self._Z, self._trivial(), np.arange(len(self._Z))
+        for t in itertools.count(1):
+            if known[1] <= self.eps:
+                break
+            lg = phase_log(len(active), t, delta)
+            found = design(self._X, differences(Z[active]))
+            pulls = 2.0 * 4.0**t * self.noise**2 * found.value * lg
+            fit = self._fit(*(yield from self._batch(found.weights, pulls, known)))
+            active, answer, certificate = fit.eliminate(Z, active, lg)
+            known = better(known, answer, certificate)
+        return known

@@ -1,0 +1,96 @@
+"""A path of pulls that never sees a reward, tested now and then: shared by GAllocation and XYStatic.
+
+    pseudo-code (Soare, Lazaric and Munos 2014, section 4)                                here
+    pull r independent arms once; then x_t = argmin_x max_{y ∈ Y} ‖y‖²_{(A + xxᵀ)⁻¹}      StaticSearch._steps
+    at times that grow by 1.1, the i-th time: ẑ = argmax ⟨θ̂, z⟩; stop with it if
+      max_z ⟨θ̂, z − ẑ⟩ + R ‖z − ẑ‖_{A⁻¹} √(2 lg) ≤ ε,  lg = log((m − 1) π² i²/(6 δ))
+
+Ties of the argmin are broken at random: the first of them would be pulled for ever where the widest direction does not
+shrink by it. The path is fixed given the seed, so the bound for one direction holds; a wrong ẑ must beat the one best
+target, so m − 1 sides are enough, and the sum of 6/(π² i²) is one. The paper tests every round with a larger constant.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.linalg.design import Span
+from unipac.pac.base import Request, Steps
+from unipac.pac.phases import TargetedSearch, better
+
+Array = NDArray[np.float64]
+
+TIED = 1e-9
+"""Relative: what is closer to the least than this is as good."""
+
+
+@agent
+class StaticSearch(TargetedSearch):
+    """Pulls arms in an order that was fixed before; the algorithms say what it shall make known.
+
+    {parameters}
+    """
+
+    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "for the ties")
+    growth: float = parameter(1.1, check.positive, "factor > 1 between the times at which it is tested")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check.require(self.growth > 1.0, "growth", "> 1", self.growth)
+
+    def _directions(self) -> Array:
+        raise NotImplementedError
+
+    def _steps(self) -> Steps:
+        X, Z, known, rng = self._X, self._Z, self._trivial(), np.random.default_rng(self.seed)
+        span = Span.of(X)
+        U, Y = span.arms, span.coordinates(self._directions())
+        counts, sums = np.zeros(len(X), dtype=np.int64), np.zeros(len(X))
+        asked = _independent(X @ span.basis)
+        for i in itertools.count(1):
+            if known[1] <= self.eps:
+                break
+            arms = np.flatnonzero(asked)
+            sums[arms] += yield Request(arms, asked[arms], *known)
+            counts += asked
+            fit = self._fit(counts, sums)
+            lg = math.log((len(Z) - 1) * math.pi**2 * i**2 / (6.0 * self.delta))
+            guess = int(fit.mean(Z).argmax())
+            known = better(known, guess, max(0.0, float(fit.upper(Z - Z[guess], lg).max())))
+            done = int(counts.sum())
+            asked = _path(U, Y, counts, max(1, math.ceil(self.growth * done) - done), rng)
+        return known
+
+
+def _independent(U: Array) -> NDArray[np.int64]:
+    """One pull of each of r arms that span all: the longest, then always the farthest from those before."""
+    counts, left = np.zeros(len(U), dtype=np.int64), U.copy()
+    for _ in range(U.shape[1]):
+        k = int((left**2).sum(axis=1).argmax())
+        counts[k] += 1
+        along = left[k] / np.linalg.norm(left[k])
+        left = left - np.outer(left @ along, along)
+    return counts
+
+
+def _path(
+    U: Array, Y: Array, counts: NDArray[np.int64], pulls: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The next pulls, one by one those that leave the widest direction narrowest."""
+    asked = np.zeros_like(counts)
+    inverse = np.linalg.inv(U.T @ (counts[:, None] * U))
+    for _ in range(pulls):
+        half = Y @ inverse
+        before = (half * Y).sum(axis=1)[:, None]
+        after = (before - (half @ U.T) ** 2 / (1.0 + ((U @ inverse) * U).sum(axis=1))).max(axis=0)
+        k = rng.choice(np.flatnonzero(after <= after.min() * (1.0 + TIED)))
+        u = inverse @ U[k]
+        inverse = inverse - np.outer(u, u) / (1.0 + U[k] @ u)
+        asked[k] += 1
+    return asked

@@ -1,0 +1,55 @@
+"""XY-adaptive: Algorithm 2 of Soare, Lazaric and Munos (2014).
+
+    pseudo-code                                                                        here
+    active = all; v_0 = 1; for j = 1, 2, ...:                                          XYAdaptive._steps
+      λ = argmin max over pairs of active arms of ‖z − z'‖²_{A(λ)⁻¹}, ρ its value      linalg.design.design
+      pull ⌈λ_x N⌉ times each arm, N = ρ/(α v_{j−1}): the widest pair shrinks by α     phases
+      v_j = max over these pairs of ‖z − z'‖²_{V⁻¹}, as reached
+      θ̂: least squares of this phase alone; drop what is surely worse                  fit.Fit.eliminate
+
+The test is that of RAGE: strict, with lg = log(2(m − 1) j(j+1)/δ) over pairs of active arms with the best one. The
+phases do not depend on the noise level, so a small one is not made use of in the first of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.linalg.design import design, differences
+from unipac.pac.base import Steps
+from unipac.pac.phases import TargetedSearch, better
+from unipac.theory.elimination import phase_log
+
+
+@agent
+class XYAdaptive(TargetedSearch):
+    """Phases of optimal designs for what is left, each a given factor more precise than the last.
+
+    {parameters}
+
+    >>> from unipac.envs import soare
+    >>> instance = soare(dim=3, angle=0.5)
+    >>> XYAdaptive.made_for(instance, delta=0.05).run(instance, seed=0).index
+    0
+    """
+
+    shrink: float = parameter(0.1, check.probability, "α < 1, by how much the widest pair shrinks in a phase")
+
+    def _steps(self) -> Steps:
+        Z, known, active, reached = self._Z, self._trivial(), np.arange(len(self._Z)), 1.0
+        for j in itertools.count(1):
+            if known[1] <= self.eps:
+                break
+            lg = phase_log(len(active), j, self.delta)
+            pairs = differences(Z[active])
+            found = design(self._X, pairs)
+            pulls = found.value / (self.shrink * reached)
+            fit = self._fit(*(yield from self._batch(found.weights, pulls, known)))
+            reached = float(fit.width2(pairs).max())
+            active, answer, certificate = fit.eliminate(Z, active, lg)
+            known = better(known, answer, certificate)
+        return known

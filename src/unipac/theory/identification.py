@@ -1,0 +1,78 @@
+"""How many pulls it takes to find the best arm: the lower bound that holds for every method.
+
+Let Δ_x > 0 be the gap of arm x to the best arm x*. A method that errs with probability at most δ whatever the
+parameter needs at least T* log(1/(2.4 δ)) pulls on average (Kaufmann, Cappé and Garivier 2016, with the change of
+measure of Soare 2015 for linear rewards), where
+
+    T* = 2 R² min_λ max_{x ≠ x*} ‖x* − x‖²_{A(λ)⁻¹} / Δ_x²,     A(λ) = Σ λ_x xxᵀ, Σ λ_x = 1.
+
+The minimiser λ is how often a method that attains the bound pulls each arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac import _checks as check
+from unipac._inputs import floats
+from unipac.linalg import design
+
+
+class IdentificationTime(NamedTuple):
+    """The least expected number of pulls of any method, and how they are spread."""
+
+    pulls: float
+    """T* log(1/(2.4 δ)) from the certified lower end of T*; 0 for δ ≥ 1/2.4."""
+    time: float
+    """The value of T* that the weights attain: at most 1 + tolerance times the least."""
+    weights: NDArray[np.float64]
+    """(n,): the proportions of the pulls that attain ``time``."""
+
+
+def identification_time(
+    arms: ArrayLike,
+    theta: ArrayLike,
+    delta: float,
+    *,
+    noise: float = 1.0,
+    tolerance: float = 1e-3,
+) -> IdentificationTime:
+    """The pulls that any method with error probability δ needs on average, noise being Gaussian.
+
+    Args:
+        arms: (n, d); one of them must be better than all others.
+        theta: (d,), the true parameter.
+        delta: δ, the error probability.
+        noise: R, the standard deviation of the noise.
+        tolerance: how far the computed T* may be from the least, relatively.
+
+    >>> found = identification_time([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.0], 0.05)
+    >>> found.time, found.weights     # ‖e1 − e2‖² = 1/λ1 + 1/λ2 = 4 at λ = (½, ½): T* = 2 · 4/0.25
+    (32.0, array([0.5, 0.5]))
+    >>> round(found.pulls, 2)         # 32 log(1/0.12) = 32 · 2.120264
+    67.85
+    """
+    X = floats("arms", arms)
+    check.require(X.ndim == 2 and X.size > 0, "arms", "of shape (n, d), not empty", X.shape)
+    w = floats("theta", theta)
+    check.require(w.shape == (X.shape[1],), "theta", f"of shape ({X.shape[1]},) as the arms", w.shape)
+    check.require(bool(np.isfinite(X).all() and np.isfinite(w).all()), "arms and theta", "finite", arms)
+    delta = check.probability("delta", delta)
+    noise = check.nonnegative("noise", noise)
+    means = X @ w
+    best = int(means.argmax())
+    others = np.arange(len(X)) != best
+    if not others.any():
+        return IdentificationTime(0.0, 0.0, np.ones(1))
+    gaps = means[best] - means[others]
+    check.require(
+        bool((gaps > 0).all()), "arms", "such that one is better than all others", float(gaps.min())
+    )
+    found = design.design(X, (X[best] - X[others]) / gaps[:, None], tolerance=tolerance)
+    scale = 2.0 * noise**2
+    pulls = scale * found.lower * max(math.log(1.0 / (2.4 * delta)), 0.0)
+    return IdentificationTime(pulls, scale * found.value, found.weights)

@@ -1,0 +1,248 @@
+"""Confidence sets for the laws of finite MDPs, and how many certificates of CertVI can be large.
+
+n outcomes of one (state, action) pair, independent and of the same law P; N_j of them are outcome j. All sets
+hold for all n at once with probability 1 − failure. A *threshold* is n times the radius of a ball in KL(p̂ ‖ ·).
+
+*One function* (``kinf_threshold``). For a function V fixed beforehand, P V is at most the largest q V with
+n KL(p̂ ‖ q) ≤ log(1/failure) + kt(n). For λ in [0, 1] the product over the outcomes of
+1 − λ + λ (max V − V)/(max V − P V) is a nonnegative martingale; mix λ over Beta(1/2, 1/2), whose mixture is
+smaller than the best λ by at most the factor exp(kt(n)); Ville's inequality; duality of Honda and Takemura.
+
+*All functions, a known set of outcomes* (``dirichlet_threshold``). The likelihood of a mixture over Dirichlet laws,
+divided by that of P, is a martingale, so n KL(p̂ ‖ P) ≤ log(1/failure) + Σ N_j log(N_j/n) − log mixture(N). The
+mixture is half Dirichlet(1/m, ..., 1/m) and half Dirichlet(1/2, ..., 1/2) on m outcomes.
+
+*All functions, an unknown set of outcomes* (``open_threshold``). Call an outcome "new" if it was not seen before. A
+sequence of (seen outcome j | new) has under P at most the likelihood Π P_j^(N_j − 1), as the first of each kind
+contributes P(new) ≤ 1. Predict it by the mixture over k = 1, 2, ... with weights 1/(k(k+1)) of Dirichlet(1/2) on k
+outcomes, where "new" takes the mass of those not seen: its likelihood is at least
+K!/(K(K+1)) Π Γ(N_j + 1/2)/Γ(1/2) Γ(K/2)/Γ(n + K/2) if K kinds were seen. The quotient is a supermartingale, so
+with m = n − K and p̃_j = (N_j − 1)/m: m KL(p̃ ‖ P) ≤ log(1/failure) + Σ (N_j − 1) log p̃_j − log of this.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac import _checks as check
+from unipac._jit import jit
+
+Array = NDArray[np.float64]
+
+EXPLORING = 0.9
+"""The share of δ for optimism; the rest is for the lower values, whose radius hardly depends on it."""
+
+
+@jit
+def kt_kernel(n: float) -> float:
+    """As ``kt``."""
+    if n > 1e4:  # an upper bound, as Γ(n + 1)/Γ(n + 1/2) ≤ √n e^{1/(8n)}; the difference below would cancel
+        return 0.5 * math.log(math.pi * n) + 0.125 / n
+    return math.lgamma(n + 1.0) - math.lgamma(n + 0.5) + 0.5 * math.log(math.pi)
+
+
+@jit
+def dirichlet_kernel(counts: Array, outcomes: int, log_failures: float) -> float:
+    """As ``dirichlet_threshold``, with log(1/failure)."""
+    n = counts.sum()
+    fit, sparse, even = 0.0, 0.0, 0.0
+    a = 1.0 / outcomes
+    for N in counts:
+        if N > 0.0:
+            fit += N * math.log(N / n)
+            sparse += math.lgamma(N + a) - math.lgamma(a)
+            even += math.lgamma(N + 0.5) - math.lgamma(0.5)
+    sparse -= math.lgamma(n + 1.0)
+    even += math.lgamma(0.5 * outcomes) - math.lgamma(n + 0.5 * outcomes)
+    larger, smaller = max(sparse, even), min(sparse, even)
+    mixture = larger + math.log1p(math.exp(smaller - larger)) - math.log(2.0)
+    return log_failures + fit - mixture
+
+
+@jit
+def open_kernel(counts: Array, log_failures: float) -> float:
+    """As ``open_threshold``, with log(1/failure)."""
+    n, kinds = counts.sum(), float(counts.size)
+    fit = 0.0
+    mixture = math.lgamma(kinds + 1.0) - math.log(kinds * (kinds + 1.0))
+    mixture += math.lgamma(0.5 * kinds) - math.lgamma(n + 0.5 * kinds)
+    for N in counts:
+        if N > 1.0:
+            fit += (N - 1.0) * math.log((N - 1.0) / (n - kinds))
+        mixture += math.lgamma(N + 0.5) - math.lgamma(0.5)
+    return log_failures + fit - mixture
+
+
+@jit
+def stitched_kernel(n: float, log_failures: float) -> float:
+    """As ``stitched``, with log(1/failure)."""
+    v = max(1.0, 0.25 * n)
+    return (
+        1.7
+        * math.sqrt(v * (max(0.0, math.log(math.log(2.0 * v))) + 0.72 * (math.log(5.2) + log_failures)))
+        / n
+    )
+
+
+@jit
+def ubev_kernel(n: float, log_failures: float) -> float:
+    """As ``ubev``, with log(1/failure)."""
+    return math.sqrt((2.0 * math.log(math.log(max(n, math.e))) + math.log(3.0) + log_failures) / n)
+
+
+def kt(n: float) -> float:
+    """What a Beta(1/2, 1/2) mixture over λ loses against the best λ, in logarithms: log √π Γ(n + 1)/Γ(n + 1/2).
+
+    At most log(2 √n) for n ≥ 1.
+
+    >>> kt(0), kt(1)                     # 0 and log 2, as Γ(3/2) = √π/2
+    (0.0, 0.693147)
+    >>> kt(2)                            # log(2/(3/4)) = log(8/3)
+    0.980829
+    """
+    return kt_kernel(check.nonnegative("n", n))
+
+
+def kinf_threshold(n: float, failure: float) -> float:
+    """For one function: n KL(p̂ ‖ q) ≤ log(1/failure) + kt(n).
+
+    >>> kinf_threshold(1, 0.05)          # log 20 + log 2 = log 40
+    3.688879
+    """
+    return -math.log(check.probability("failure", failure)) + kt(n)
+
+
+def dirichlet_threshold(counts: ArrayLike, failure: float, *, outcomes: int) -> float:
+    """For all functions: n KL(p̂ ‖ P) is at most this, if P has no other than these ``outcomes``.
+
+    >>> dirichlet_threshold([3], 0.05, outcomes=2)      # log 20 − log(5/16): both mixtures are Dirichlet(1/2, 1/2)
+    4.158883
+    """
+    N = _counts(counts)
+    m = check.count("outcomes", outcomes, least=max(1, N.size))
+    return dirichlet_kernel(N, m, -math.log(check.probability("failure", failure)))
+
+
+def open_threshold(counts: ArrayLike, failure: float) -> float:
+    """For all functions and any outcomes: m KL(p̃ ‖ P) is at most this, with one taken from every count.
+
+    >>> open_threshold([7], 0.05)        # log 20 + log 2: free of n where all is the same
+    3.688879
+    >>> open_threshold([2, 1], 0.05)     # log 20 + log 48, as 2!/6 · 3/4 · 1/2 · 1/3! = 1/48
+    6.866933
+    """
+    return open_kernel(_counts(counts), -math.log(check.probability("failure", failure)))
+
+
+def stitched(n: float, failure: float) -> float:
+    """How far the mean of n variables in [0, 1] is from the truth, for all n: Howard et al. (2021), one side.
+
+    1.7 √(v (ln ln(2v) + 0.72 ln(5.2/failure)))/n with v = max(1, n/4), where the first logarithm counts from 0.
+
+    >>> stitched(4, 0.05)                # 1.7 √(0.72 ln 104)/4, as v = 1 and ln ln 2 < 0
+    0.777176
+    """
+    return stitched_kernel(check.positive("n", n), -math.log(check.probability("failure", failure)))
+
+
+def ubev(n: float, failure: float) -> float:
+    """The radius of UBEV: √((2 llnp(n) + ln(3/failure))/n), llnp(n) = ln ln max(n, e).
+
+    >>> ubev(4, 0.05)                    # √((2 · 0.326634 + 4.094345)/4)
+    1.089451
+    """
+    return ubev_kernel(check.positive("n", n), -math.log(check.probability("failure", failure)))
+
+
+def _counts(counts: ArrayLike) -> Array:
+    N = np.array(counts, dtype=np.float64)
+    check.require(
+        N.ndim == 1 and N.size > 0 and bool((N >= 1).all()), "counts", "numbers from 1 on, (k,)", counts
+    )
+    return N
+
+
+def certvi_mistake_bound(
+    eps: float,
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    delta: float,
+    *,
+    rewards: str = "known",
+    replan_factor: float = 1.02,
+) -> int:
+    """With probability 1 − 2δ, for all ε at once: CertVI gives no more certificates above ε than this.
+
+    For rewards in [0, 1]. On the event of all sets (probability 1 − δ), a certificate is at most the expectation
+    of Σ_h R_h min(1, √(C/n)) over the episode, n the visits of the pair so far, R_h the range of what follows, and
+    with f the replan factor
+
+    - rewards known: R_h = H − h, C = 8 f² b by Pinsker's inequality, b the larger of both thresholds;
+    - "many" values, means learned: the same with R_h = H − h + 1, as r is within √(b/2n) on either side;
+    - "few" values, here a function of (s, a, s'): R_h = H − h + 1, C = f² (√(b'/2) + 3 √b'' + √K)², where K = S + 1
+      is the largest number of outcomes, p̂ and p̃ differ by K/n, and n − K ≥ n/2 unless n < 2K ≤ C.
+
+    The expectations over any set of episodes decided beforehand sum to at most e/(e−1) times (the realised sum +
+    B log(1/δ')), B = Σ R_h. The realised sum over m of them is at most Σ_h R_h SA (1 + ∫_0^{m/SA} min(1, √(C/x))),
+    which is at most 2 √(CX) − C with the C of X = m/SA. With δ' = δ/(i(i+1)) for ε_i = H 2^-i the largest m with
+    m ε/2 ≤ all this is the bound.
+
+    Args:
+        eps: ε.
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        delta: δ.
+        rewards: "known", or learned with "few" or "many" values.
+        replan_factor: f; 1 if the agent replans always.
+
+    >>> certvi_mistake_bound(0.1, 3, 2, 3, 0.05) < certvi_mistake_bound(0.1, 3, 2, 3, 0.05, rewards="few")
+    True
+    >>> certvi_mistake_bound(0.5, 1, 1, 1, 0.05)         # nothing to learn
+    0
+    """
+    eps = check.positive("eps", eps)
+    S, A = check.count("n_states", n_states), check.count("n_actions", n_actions)
+    H = check.count("horizon", horizon)
+    delta = check.probability("delta", delta)
+    f = check.real("replan_factor", replan_factor)
+    check.require(f >= 1.0, "replan_factor", ">= 1", replan_factor)
+    check.one_of("rewards", rewards, ("known", "few", "many"))
+    stages = H - 1 if rewards == "known" else H
+    ranges = sum(range(1, stages + 1))
+    if ranges == 0:
+        return 0
+    i = max(1, math.ceil(math.log2(H / eps)))
+    chance = ranges * math.log(i * (i + 1) / delta)
+
+    def excess(m: int) -> float:
+        x = m / (S * A)
+        C = f**2 * _squared_width(x, S, S * A * stages, delta, rewards)
+        filled = x if x <= C else 2 * math.sqrt(C * x) - C
+        return math.e / (math.e - 1) * (ranges * S * A * (1 + filled) + chance) - m * eps / 2
+
+    upper = 1
+    while excess(upper) >= 0.0:
+        upper *= 2
+    lower = upper // 2
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (middle, upper) if excess(middle) >= 0.0 else (lower, middle)
+    return lower
+
+
+def _squared_width(n: float, n_states: int, cells: int, delta: float, rewards: str) -> float:
+    """C of ``certvi_mistake_bound`` without f, for up to n visits: a bound on n times the squared width."""
+    share = EXPLORING / 2 if rewards == "many" else EXPLORING
+    one = math.log(cells / (share * delta)) + kt(n)
+    failures = math.log(cells / ((1 - EXPLORING) * delta))
+    kinds = n_states + 1  # every state, and the end
+    regret = 0.5 * (kinds - 1) * math.log(n + 1)  # of Dirichlet(1/2), up to log 2
+    if rewards != "few":
+        return 8 * max(one, failures + 2 * math.log(2) + regret)
+    every = failures + math.log(3) + math.log(2) + regret + kinds * (1 + math.log(max(1.0, n)))
+    return float((math.sqrt(one / 2) + 3 * math.sqrt(every) + math.sqrt(kinds)) ** 2)
