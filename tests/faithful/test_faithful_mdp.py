@@ -12,6 +12,7 @@ import unipac
 from unipac.envs import random_simplex, river_swim
 from unipac.envs.simulation import episode_uniforms
 from unipac.mdp.feature_maps import TileCoding
+from unipac.mdp.linear.base.radius import FIXED
 
 DELTA = 0.1
 AGENTS = {"FLUTE": unipac.FLUTE, "NestedFLUTE": unipac.NestedFLUTE, "LSVIUCB": unipac.LSVIUCB}
@@ -46,6 +47,15 @@ def pair(name, mdp, *, scale, regularization, replan):
         single=name == "LSVIUCB",
     )
     return agent, judge
+
+
+def proven_q(mdp, agent, judge):
+    """Q of the same data with the radius itself, whatever the scale of the choice."""
+    scaled = judge.beta, judge.Q
+    judge.beta = lambda level, Sigma: scaled[0](level, Sigma) / agent.bonus_scale
+    Q = judge.plan()
+    judge.beta, judge.Q = scaled
+    return Q
 
 
 def replay(mdp, judge, start, uniforms, trace, k):
@@ -85,6 +95,15 @@ def test_agents_act_as_the_pseudo_code(name, replan, case):
             for h in range(H):
                 for level in range(judge.S):
                     np.testing.assert_allclose(agent.state.plan.Q[h, level], judge.Q[h][level], atol=1e-8)
+            if k % 10 == 0 or replan == "lazy":
+                proven = proven_q(mdp, agent, judge)
+                for h in range(H):
+                    for level in range(judge.S):
+                        np.testing.assert_allclose(
+                            agent.state.proof.Q[h, level], proven[h][level], atol=1e-8
+                        )
+                bound = np.min(proven[0], axis=0).max(axis=1)
+                assert trace.bound[0] == pytest.approx(bound[starts[k]], abs=1e-8)
         else:
             assert replan == "lazy"
         if k % 10 == 0:
@@ -207,7 +226,9 @@ def test_certified_runs_are_optimistic_everywhere(name):
             agent.play(mdp, episodes=100, seed=seed)
             planned = agent.state.planned.levels[0]
             above &= bool((agent.state.plan.Q[:, :planned] >= q_star[:, None] - 1e-12).all())
-            assert agent.certified == (scale == 1.0)
+            assert (agent.state.proof.Q[:, :planned] >= q_star[:, None] - 1e-12).all()  # however it acts
+            assert agent.certified
+            assert agent.guarantee == (agent.theorem if scale == 1.0 else "none")
         return above
 
     assert all(always_above(seed, 1.0) for seed in range(20))
@@ -247,17 +268,19 @@ def test_the_certificate_of_an_episode(name):
                 agent.play(mdp, episodes=episodes, seed=seed)
         np.testing.assert_array_equal(asked.state.plan.Q, silent.state.plan.Q)
         assert certificates[-1] < certificates[0] == 3.0
-    scaled = AGENTS[name](mdp.features, horizon=3, radius="finite", bonus_scale=0.5, **extra)
-    assert np.isnan(scaled.certificate(0))
+    other = AGENTS[name](mdp.features, horizon=3, radius="mixture", **extra)
+    assert np.isnan(other.certificate(0))  # nothing is proven
 
 
 def test_a_radius_too_small_gives_wrong_certificates():
-    """Negative control: the same recursion with a five-hundredth of the radius falls below the gap."""
+    """Negative control: the same recursion with a five-hundredth of the first radius falls below the gap."""
     mdp = river_swim(n_states=3, horizon=3)
     wrong = 0
     for seed in range(20):
         agent = unipac.NestedFLUTE(mdp.features, horizon=3)
-        agent._way.rules = agent._way.rules._replace(scale=0.002)
+        rules = agent._way.rules
+        too_small = np.full_like(rules.constants, 0.002 * agent.levels()[0].radius)
+        agent._way.rules = rules._replace(kind=FIXED, constants=too_small)
         for _ in range(10):
             agent.play(mdp, episodes=100, seed=seed)
             claimed = agent.certificate(0)
@@ -494,7 +517,7 @@ def test_learning_ends_in_the_optimum():
         (lambda agent, mdp: (agent.act(0), agent.observe(0.5, 9)), "next_observation must be an integer"),
         (
             lambda agent, mdp: agent.play(river_swim(5, 5), episodes=1),
-            "mdp must be a LinearMDP with horizon 5",
+            "mdp must be a FiniteMDP with horizon 5, 4 states and 2 actions, got",
         ),
         (lambda agent, mdp: agent.play(mdp, episodes=2, initial_states=[0, 7]), "initial_states must be 2"),
         (lambda agent, mdp: agent.play(mdp, episodes=-1), "episodes must be an integer >= 0"),

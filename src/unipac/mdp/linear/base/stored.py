@@ -220,7 +220,12 @@ class Stored:
         U, P, data = self._used, len(self._planned_rows[0]), self.data
         groups = [rounds for stage in self.rounds for rounds in stage]
         shape = (len(self.rounds), max((len(stage) for stage in self.rounds), default=1))
-        widths = [width[: group.planned].reshape(-1) for group in groups for width in group.widths[:P]]
+        widths = [
+            width[: group.planned].reshape(-1)
+            for stage in self.rounds
+            for g, group in enumerate(stage)
+            for width in group.widths[: self._needed(g, P)]
+        ]
         none = (0, self.n_actions, self.dim)
         return SavedStored(
             data.rows[:, :U],
@@ -265,10 +270,11 @@ class Stored:
             "taken": (N, d),
             "following": (N, A, d),
             "level": (N,),
-            "widths": (int(saved.planned_counts.sum()) * P * A,),
         }
         for name, shape in shapes.items():
             check_shape(getattr(saved, name), shape)
+        needed = np.array([self._needed(g, P) for g in range(groups)])
+        check_shape(saved.widths, (int((saved.planned_counts * needed).sum()) * A,))
         check_levels(saved.size, self.rules.rule)
         counts, planned = saved.counts, saved.planned_counts
         sound = (
@@ -286,12 +292,12 @@ class Stored:
         if self.rules.rule == DISJOINT:
             self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
         begin = width = 0
-        flat = [rounds for stage in self.rounds for rounds in stage]
-        for rounds, count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
+        flat = [(g, rounds) for stage in self.rounds for g, rounds in enumerate(stage)]
+        for (g, rounds), count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
             part = slice(begin, begin + int(count))
             rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
             rounds.planned = int(at_plan)
-            for _ in range(P):
+            for _ in range(self._needed(g, P)):
                 block = saved.widths[width : width + at_plan * A].reshape(-1, A)
                 rounds.widths.append(np.empty((len(rounds.level), A)))
                 rounds.widths[-1][:at_plan] = block
@@ -301,12 +307,13 @@ class Stored:
         if P > 0:
             self._plan_again(saved, P)
         self._take_over(saved.rows, saved.rewards, saved.size, saved.rotations)
-        self._dirty[:] = 1
-        for h in range(1, H):
-            for i in range(P):
-                if not np.array_equal(saved.rows[h, i], saved.planned_rows[h, i]):
-                    for rounds in self.rounds[h - 1]:
-                        rounds.forget_widths(i + 1, i + 1)
+        for h in range(H):
+            changed = (saved.rows[h, :P] != saved.planned_rows[h]).any(axis=(1, 2))
+            changed |= (saved.rewards[h, :P] != saved.planned_rewards[h]).any(axis=1)
+            self._dirty[h] = int(changed.argmax()) + 1 if changed.any() else P + 1
+            for i in np.flatnonzero(changed) if h > 0 else ():
+                for rounds in self.rounds[h - 1]:
+                    rounds.forget_widths(int(i) + 1, int(i) + 1)
 
     def _plan_again(self, saved: SavedStored, P: int) -> None:
         """The last plan, from its data and the transitions that there were."""
@@ -316,8 +323,8 @@ class Stored:
         for rounds in flat:
             rounds.count = rounds.planned
         for h, stage in enumerate(self.rounds):
-            for rounds in stage:
-                for i in range(P):
+            for g, rounds in enumerate(stage):
+                for i in range(self._needed(g, P)):
                     rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
         self._S = P
         self.plan()
@@ -338,6 +345,10 @@ class Stored:
                 check_sums(self.data.rewards[h, i], np.empty((0, self.dim)), n, rules.horizon + 1.0)
                 self.data.logdet[h, i] = ridge.log_determinant(self.data.rows[h, i], rules.regularization)
             set_radii(self.data, rules, h, 1, levels)
+
+    def _needed(self, group: int, levels: int) -> int:
+        """Of how many levels, out of so many, a group of transitions needs the widths."""
+        return min(group + 1, levels) if self.rules.rule == DISJOINT else levels
 
     def _capacity(self) -> int:
         return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
