@@ -99,9 +99,7 @@ def test_agents_act_as_the_pseudo_code(name, replan, case):
                 proven = proven_q(mdp, agent, judge)
                 for h in range(H):
                     for level in range(judge.S):
-                        np.testing.assert_allclose(
-                            agent.state.proof.Q[h, level], proven[h][level], atol=1e-8
-                        )
+                        np.testing.assert_allclose(agent.state.proof.Q[h, level], proven[h][level], atol=1e-8)
                 bound = np.min(proven[0], axis=0).max(axis=1)
                 assert trace.bound[0] == pytest.approx(bound[starts[k]], abs=1e-8)
         else:

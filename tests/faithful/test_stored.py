@@ -169,7 +169,9 @@ def test_equals_the_agents_that_count(name, replan):
             agent.observe(reward, following, terminal, truncated)
     assert name == "LSVIUCB" or engine.S >= 5
     np.testing.assert_array_equal(engine.data.size, agent.state.data.size[:, : engine.data.size.shape[1]])
-    np.testing.assert_allclose(engine.data.beta, agent.state.data.beta[:, : engine.data.size.shape[1]], atol=1e-10)
+    np.testing.assert_allclose(
+        engine.data.beta, agent.state.data.beta[:, : engine.data.size.shape[1]], atol=1e-10
+    )
 
 
 def test_a_terminal_transition_has_no_value_after_it_and_a_truncated_episode_has():
