@@ -110,13 +110,7 @@ def check_threads(name, rounds):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_many_threads_play_one_agent(name):
-    check_threads(name, 100 if name == "BallOFUL" else 1000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["NestedOFUL", "UPACOFUL", "OFUL", "LinUCB"])
-def test_many_threads_play_many_rounds(name):
-    check_threads(name, 10_000)
+    check_threads(name, 300 if name == "BallOFUL" else 10_000)
 
 
 class Total(NamedTuple):
@@ -145,7 +139,7 @@ class Adding(BanditAgent):
 
 @pytest.mark.parametrize("locked", [True, False])
 def test_the_lock_is_what_keeps_threads_apart(locked):
-    """Negative control: with a lock that does nothing, rewards are lost."""
+    """Negative control: with a lock that does nothing, rewards are lost, or even decisions."""
     agent = Adding(DIM)
     if not locked:
         agent._lock = contextlib.nullcontext()
@@ -154,8 +148,8 @@ def test_the_lock_is_what_keeps_threads_apart(locked):
         for _ in range(100):
             agent.update(agent.choose(np.eye(DIM)), 1.0)
 
-    assert together(*[play] * THREADS) == []
-    assert (agent.state.total[0] == 100.0 * THREADS) == locked
+    errors = together(*[play] * THREADS)
+    assert (errors == [] and agent.state.total[0] == 100.0 * THREADS) == locked
 
 
 @pytest.mark.parametrize("name", NAMES)

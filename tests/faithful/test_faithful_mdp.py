@@ -13,6 +13,7 @@ from unipac.envs import random_simplex, river_swim
 from unipac.envs.simulation import episode_uniforms
 from unipac.mdp.feature_maps import TileCoding
 from unipac.mdp.linear.base.radius import FIXED
+from unipac.theory import mdp_radii
 
 DELTA = 0.1
 AGENTS = {"FLUTE": unipac.FLUTE, "NestedFLUTE": unipac.NestedFLUTE, "LSVIUCB": unipac.LSVIUCB}
@@ -173,8 +174,9 @@ def test_flute_with_one_stage_is_upac_oful():
         s = int(rng.integers(contexts))
         decision = bandit.choose(features[s])
         a = flute.act(s)
-        assert bandit.bounds(features[s]).ucb.min() > 0.0
-        assert bandit.bounds(features[s]).ucb.max() < 1.0
+        least = flute.state.plan.Q[0, : len(bandit.levels()), s].min(axis=0)
+        assert least.min() > 0.0
+        assert least.max() < 1.0
         assert a == decision.index
         assert flute._waiting.level + 1 == decision.level
         flute.observe(features[s, a] @ theta, 0)
@@ -268,6 +270,86 @@ def test_the_certificate_of_an_episode(name):
         assert certificates[-1] < certificates[0] == 3.0
     other = AGENTS[name](mdp.features, horizon=3, radius="mixture", **extra)
     assert np.isnan(other.certificate(0))  # nothing is proven
+
+
+def lower_values(judge, beta, cap):
+    """V_low of the policy that the judge would execute now, (S + 2, states), by the level of the stage before.
+
+    max over all sets i of ⟨w, φ⟩ − β_i ‖φ‖, with w for the target V_low of the next stage, clipped to [0, cap].
+    """
+    n_states, _, d = judge.phi.shape
+    sets = range(1, judge.S + 1)
+    low = np.zeros((judge.S + 2, n_states))
+    for h in range(judge.H, 0, -1):
+        grams = [judge.gram(h, i) for i in sets]
+        now = np.zeros_like(low)
+        for previous in range(1, judge.S + 2):
+            for s in range(n_states):
+                a = int(judge.least_q(h, previous)[s].argmax())
+                level, _ = judge.level(h, s, a, previous)
+                x = judge.phi[s, a]
+                for i, Sigma in zip(sets, grams, strict=True):
+                    b = np.zeros(d)
+                    for seen, taken, reward, following in judge.data(h, i):
+                        b += judge.phi[seen, taken] * (reward + low[level, following])
+                    solved = np.linalg.solve(Sigma, x)
+                    value = b @ solved - beta(i, Sigma) * np.sqrt(x @ solved)
+                    now[previous, s] = max(now[previous, s], min(value, cap[h - 1]))
+        low = now
+    return low
+
+
+@pytest.mark.parametrize("horizon", [1, 2])
+@pytest.mark.parametrize("scale", [0.0, 0.1, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
+    """Actions as with the scaled radius; bound and certificate are of that policy, with the proven radius."""
+    regularization, episodes, replan = 0.1, 150, "lazy" if horizon == 2 else "always"
+    mdp = random_simplex(n_states=2, n_actions=2, dim=2, horizon=horizon, seed=1)
+    extra = {"episodes": episodes + 1} if name == "LSVIUCB" else {}
+    agent = AGENTS[name](
+        mdp.features, horizon=horizon, radius="finite", delta=DELTA, regularization=regularization,
+        bonus_scale=scale, replan=replan, **extra,
+    )  # fmt: skip
+    assert agent.certified
+    assert agent.guarantee == (agent.theorem if scale == 1.0 else "none")
+    assert np.isfinite(agent.mistake_bound(0.5)) == (agent.guarantee == "uniform-PAC")
+
+    def beta(level, Sigma):
+        inside, outside = mdp_radii.finite_constants(
+            2, horizon, level, DELTA, n_states=2, regularization=regularization,
+            nested=name == "NestedFLUTE", **extra,
+        )  # fmt: skip
+        return 0.5 * horizon * np.sqrt(np.linalg.slogdet(Sigma / regularization)[1] + inside) + outside
+
+    judge = NaiveFLUTE(
+        mdp.features,
+        horizon,
+        lambda level, Sigma: scale * beta(level, Sigma),
+        regularization=regularization,
+        nested=name == "NestedFLUTE",
+        cap="H-h+1" if name == "NestedFLUTE" else "H",
+        single=name == "LSVIUCB",
+    )
+    uniforms = episode_uniforms(5, 0, horizon)
+    lowest = 0.0
+    for k in range(episodes):
+        if agent._plan().fresh:
+            followed = judge.plan()
+            judge.beta, scaled = beta, judge.beta
+            proven = [np.min(q, axis=0) for q in judge.plan()]
+            judge.beta, judge.Q = scaled, followed
+        bound = proven[0].max(axis=1)
+        if k % 10 == 9:
+            certificate = np.array([agent.certificate(s) for s in (0, 1)])
+            low = lower_values(judge, beta, judge.cap)[1 if judge.single else judge.S + 1]
+            np.testing.assert_allclose(certificate, bound - low, atol=1e-8)
+            assert (mdp.optimal_value() - policy_value(mdp, judge) <= certificate + 1e-12).all()
+            lowest = max(lowest, low.max())
+        trace = agent.play(mdp, episodes=1, seed=5, initial_states=[k % 2])
+        assert trace.bound[0] == pytest.approx(bound[k % 2], abs=1e-8)
+        replay(mdp, judge, k % 2, uniforms[k], trace, 0)
+    print(name, scale, horizon, "lowest", lowest, "bound", bound, "S", judge.S)
 
 
 def test_a_radius_too_small_gives_wrong_certificates():
