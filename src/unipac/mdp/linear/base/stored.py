@@ -48,7 +48,7 @@ class SavedStored(NamedTuple):
     rewards: Array
     """(H, U, d)."""
     planned_rows: Array
-    """(H, P, d, d + 2): those of the last plan, where plans are kept; else P = 0."""
+    """(H, P, d, d + 2): those of the last plan; P = 0 if there was none."""
     planned_rewards: Array
     """(H, P, d)."""
     counts: Integers
@@ -85,7 +85,6 @@ class Stored:
         )
         self.planned = 0
         """The levels of the last plan."""
-        self._keep_plans = rules.rise >= 0.0
         self._planned_rows = np.zeros((H, 0, dim, dim + 2))
         self._planned_rewards = np.zeros((H, 0, dim))
         self.rounds: list[list[Rounds]] = [[self._no_rounds()] for _ in range(H - 1)]
@@ -198,9 +197,8 @@ class Stored:
                 M = estimates.factors[h, i]
                 estimates.w[h, i] = (M @ b[i + 1 - lowest]) @ M
         self.planned = S
-        if self._keep_plans:
-            self._planned_rows = data.rows[:, :S].copy()
-            self._planned_rewards = data.rewards[:, :S].copy()
+        self._planned_rows = data.rows[:, :S].copy()
+        self._planned_rewards = data.rewards[:, :S].copy()
 
     def _value_sums(self, h: int, lowest: int) -> Array | float:
         """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
@@ -279,7 +277,7 @@ class Stored:
         counts, planned = saved.counts, saved.planned_counts
         sound = (
             self._capacity() > U or self.rules.rule == SINGLE,
-            0 <= P <= U and (self._keep_plans or P == 0),
+            0 <= P <= U,
             counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
             counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
             0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d),
