@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import unipac
+from unipac.mdp.feature_maps import TileCoding
 
 WAYS = {
     "copy": copy.copy,
@@ -107,6 +108,58 @@ def test_a_copied_episodic_agent_goes_on_alone(name, way):
     for array, same in zip(agent.state.data, before, strict=True):
         np.testing.assert_array_equal(array, same)  # the copy learned alone
     assert_same(agent.play(mdp, episodes=40, seed=2), expected)
+
+
+@pytest.mark.parametrize("replan", ["always", "lazy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", EPISODIC)
+def test_a_copied_agent_with_a_feature_map_goes_on_alone(name, way, replan):
+    """Copied in the middle of an episode, whose rewards both then see."""
+    tiles = TileCoding([0.0], [1.0], 2, bins=3, tilings=2)
+    more = {"episodes": 300} if name == "LSVIUCB" else {}
+    agent = unipac.AGENTS[name](feature_map=tiles, horizon=3, replan=replan, bonus_scale=0.01, **more)
+
+    def play(agent, steps, seed):
+        rng = np.random.default_rng(seed)
+        actions, x = [], rng.random()
+        for _ in range(steps):
+            actions.append(agent.act([x]))
+            x = rng.random()
+            agent.observe(
+                float(rng.random() < 0.5 + 0.3 * actions[-1]), [x], terminated=bool(rng.random() < 0.1)
+            )
+        return actions
+
+    play(agent, 100, seed=0)
+    for seed in range(10):
+        play(agent, 0 if agent._steps else 1, seed)
+    assert agent._steps
+    other = WAYS[way](agent)
+    assert repr(other) == repr(agent)
+    assert "stage" in repr(agent)
+    expected = play(other, 150, seed=1)
+    assert len(set(expected)) == 2
+    levels, episodes = other.levels(), other.episodes
+    assert agent.episodes < episodes
+    assert play(agent, 150, seed=1) == expected
+    assert (agent.levels(), agent.episodes) == (levels, episodes)
+
+
+def test_the_text_of_an_agent_says_how_far_it_is():
+    agent = unipac.NestedOFUL(3, noise=0.3)
+    assert repr(agent) == "<NestedOFUL(3, noise=0.3): 0 rounds>"
+    agent.play(np.eye(3), np.zeros((300, 3)))
+    agent.choose(np.eye(3))
+    assert repr(agent) == "<NestedOFUL(3, noise=0.3): 300 rounds, 1 pending>"
+    agent = unipac.LSVIUCB(np.eye(2)[None], horizon=2, episodes=10**4)
+    assert (
+        repr(agent)
+        == "<LSVIUCB(<1x2x2 array>, horizon=2, n_actions=2, dim=2, total_episodes=10000): 0 episodes>"
+    )
+    agent.act(0)
+    assert repr(agent).endswith(": 0 episodes, stage 1 of another>")
+    agent.observe(0.0, 0)
+    assert repr(agent).endswith(": 0 episodes, stage 2 of another>")
 
 
 def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
