@@ -247,12 +247,12 @@ def test_the_state_as_arrays_continues_bit_for_bit(name, replan):
     options = {"scale": 0.1, "regularization": 1.0, "replan": replan}
     engine = engine_of(name, 3, 5, 17, **options)
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(500):
         engine.prepare()
         for _ in episode(mdp, engine, rng):
             pass
     kept = 0
-    for k in range(300, 330):
+    for k in range(500, 530):
         if k % 2:
             engine.prepare()
         copy = engine_of(name, 3, 5, 17, **options)
