@@ -17,7 +17,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self, SupportsFloat, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from unipac._agents import Agent, agent, parameter
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats, read_only
 from unipac._warnings import warn
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
+from unipac.bandits.base.verdict import REFUTED, Verdict
 from unipac.envs import BanditInstance
 
 Array = NDArray[np.float64]
@@ -34,22 +35,6 @@ Array = NDArray[np.float64]
 ONCE = 1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
-
-REFUTED = 1e-12
-"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
-
-
-class Verdict(NamedTuple):
-    """What is known of a chosen action."""
-
-    chosen: int
-    level: int
-    mean: float
-    width: float
-    ucb: float
-    lcb: float
-    certificate: float
-    refuted: bool
 
 
 @agent

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._constants import NEGLIGIBLE
+from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac.bandits.base import rounds as kernels
 from unipac.bandits.base.agent import BanditAgent
@@ -65,6 +65,12 @@ class LevelledAgent(BanditAgent):
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
     regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        least = SMALLEST_RATIO * self.action_norm**2
+        expected = f"at least {least:g} ({SMALLEST_RATIO:g} action_norm²), or widths are lost to rounding"
+        check.require(self.regularization >= least, "regularization", expected, self.regularization)
 
     # -- what an algorithm writes --------------------------------------------------------------
 
@@ -168,6 +174,8 @@ class LevelledAgent(BanditAgent):
     def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
         """Learn a round; ``known``: the kernels have evaluated its action last."""
         if times > 1:
+            most = LARGEST_GROWTH * self.regularization / self.action_norm**2
+            check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
             self._make_room(x, times)
         action, reward = self._single
         action[0] = x

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._constants import NEGLIGIBLE
+from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.envs.simulation import World
@@ -97,6 +97,8 @@ class LinearAgent(EpisodicAgent):
             self.n_states = 0
             told = (getattr(self.feature_map, name, getattr(self, name)) for name in ("n_actions", "dim"))
             self.n_actions, self.dim = map(check.count, ("n_actions", "dim"), told)
+        expected = f"at least {SMALLEST_RATIO:g}, or widths are lost to rounding"
+        check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
         self.lazy = self.replan == "lazy"
         self.caps = np.array([self._largest_value(h) for h in range(self.horizon)], dtype=np.float64)
         self._way: Any = Storing(self) if self.features is None else Counting(self)
