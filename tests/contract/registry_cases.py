@@ -142,7 +142,7 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
         case, {"replan": "lazy"}, {"radius": "finite"}, {"bonus_scale": 0.1}, {"radius": "mixture"}
     )
     simplex = unipac.envs.random_simplex(4, 2, 3, 3, seed=4)
-    for option in ({}, {"radius": "mixture", "replan": "lazy"}):
+    for option in ({}, {"radius": "mixture", "replan": "lazy", "bonus_scale": 0.05}):
         other = dataclasses.replace(case, label=f"{case.label} simplex", instance=simplex)
         if taken(cls, option) == option and accepted(other.make, option):
             other = dataclasses.replace(other, parameters={**case.parameters, **option})

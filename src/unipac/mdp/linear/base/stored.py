@@ -62,7 +62,7 @@ class SavedStored(NamedTuple):
     level: Integers
     """(N,)."""
     widths: Array
-    """Of the following features in the P levels of the last plan, group by group, level by level."""
+    """Of the following features in the levels of the last plan that matter, group by group, level by level."""
 
 
 class Stored:
@@ -253,6 +253,7 @@ class Stored:
         U, P = saved.size.shape[1], saved.planned_rows.shape[1]
         groups = U if self.rules.rule == DISJOINT else 1
         N = len(saved.level)
+        needed = np.array([self._levels_of(group, P) for group in range(groups)], dtype=np.int64)
         shapes = {
             "rows": (H, U, d, d + 2),
             "size": (H, U),
@@ -265,10 +266,10 @@ class Stored:
             "taken": (N, d),
             "following": (N, A, d),
             "level": (N,),
-            "widths": (int(saved.planned_counts.sum()) * P * A,),
         }
         for name, shape in shapes.items():
             check_shape(getattr(saved, name), shape)
+        check_shape(saved.widths, (int((saved.planned_counts * needed).sum()) * A,))
         check_levels(saved.size, self.rules.rule)
         counts, planned = saved.counts, saved.planned_counts
         sound = (
@@ -286,12 +287,12 @@ class Stored:
         if self.rules.rule == DISJOINT:
             self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
         begin = width = 0
-        flat = [rounds for stage in self.rounds for rounds in stage]
-        for rounds, count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
+        flat = [(rounds, levels) for stage in self.rounds for rounds, levels in zip(stage, needed, strict=True)]
+        for (rounds, levels), count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
             part = slice(begin, begin + int(count))
             rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
             rounds.planned = int(at_plan)
-            for _ in range(P):
+            for _ in range(levels):
                 block = saved.widths[width : width + at_plan * A].reshape(-1, A)
                 rounds.widths.append(np.empty((len(rounds.level), A)))
                 rounds.widths[-1][:at_plan] = block
@@ -316,8 +317,8 @@ class Stored:
         for rounds in flat:
             rounds.count = rounds.planned
         for h, stage in enumerate(self.rounds):
-            for rounds in stage:
-                for i in range(P):
+            for group, rounds in enumerate(stage):
+                for i in range(self._levels_of(group, P)):
                     rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
         self._S = P
         self.plan()
@@ -341,6 +342,10 @@ class Stored:
 
     def _capacity(self) -> int:
         return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
+
+    def _levels_of(self, group: int, P: int) -> int:
+        """In how many of P levels a group of transitions has widths: if levels are disjoint, those up to its own."""
+        return min(group + 1, P) if self.rules.rule == DISJOINT else P
 
     def _no_rounds(self) -> Rounds:
         return Rounds(self.n_actions, self.dim)
