@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import math
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,21 @@ def check(holds: object, words: str = "") -> None:
     assert holds, words
 
 
+def promise(test: Callable[..., None]) -> Callable[..., None]:
+    """Whatever a check meets, an error of the agent's is a broken promise."""
+
+    @functools.wraps(test)
+    def checked(case: Case, *arguments: Any, **named: Any) -> None:
+        try:
+            test(case, *arguments, **named)
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(f"{case}: {type(error).__name__}: {error}") from error
+
+    return checked
+
+
 def same(first: Any, second: Any, words: str = "") -> None:
     """Equal bit for bit, NaN included."""
     np.testing.assert_array_equal(np.asarray(first), np.asarray(second), strict=True, err_msg=words)
@@ -76,6 +93,7 @@ def few_enough(failures: int, runs: int, delta: float, words: str) -> None:
     check(failures <= limit, f"{words}: {failures} of {runs} runs fail, where at most {limit} may")
 
 
+@promise
 def check_says_what_is_proven(case: Case) -> None:
     """Guarantee, bound on the mistakes, repr."""
     agent = case.make()
@@ -114,6 +132,7 @@ def judged(name: str) -> bool:
     return False
 
 
+@promise
 def check_parameters_are_fields(case: Case) -> None:
     """Parameters are attributes, and make the agent again."""
     agent = case.make()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from any_checks import WAYS, by_file, check, few_enough, refused, same
+from any_checks import WAYS, by_file, check, few_enough, promise, refused, same
 from registry_cases import Case, fingerprint
 
 COLUMNS = ("index", "level", "certificate", "reward")
@@ -52,6 +52,7 @@ def check_same_knowledge(first: Any, second: Any, case: Case) -> None:
     check(fingerprint(first) == fingerprint(second), "saved contents")
 
 
+@promise
 def check_play_is_the_loop(case: Case, rounds: int = 150) -> None:
     """Play, play in parts, stream, play on arrays and the loop of choose and update are one."""
     judge = case.make()
@@ -73,6 +74,7 @@ def check_play_is_the_loop(case: Case, rounds: int = 150) -> None:
     check((gaps >= 0).all() and gaps.shape == (rounds,), "gap")
 
 
+@promise
 def check_choosing_learns_nothing(case: Case) -> None:
     """A choice, and questions, change neither bounds nor the saved state, apart from what is pending."""
     agent = case.make()
@@ -86,6 +88,7 @@ def check_choosing_learns_nothing(case: Case) -> None:
     check(not decision.action.flags.writeable, "the action can be written to")
 
 
+@promise
 def check_times(case: Case) -> None:
     """``times=m`` is m updates, to 1e-9, with the same later choices; or it is refused."""
     if not case.cls.counts_many:
@@ -119,6 +122,7 @@ def check_times(case: Case) -> None:
         same(*later, f"choices after times={m}")
 
 
+@promise
 def check_absorb(case: Case) -> None:
     """Logged rounds are learned, in one call or in several; or they are refused."""
     actions, _, rewards = case.instance.rounds(0, 20, seed=6)
@@ -142,6 +146,7 @@ def check_absorb(case: Case) -> None:
     check(changed, "nothing was learned")
 
 
+@promise
 def check_goes_on(case: Case, way: str, folder: Path) -> None:
     """A copy goes on bit for bit, what is pending included, and shares nothing with the original."""
     agent, judge = case.make(), case.make()
@@ -180,6 +185,7 @@ def check_goes_on(case: Case, way: str, folder: Path) -> None:
     check_same_knowledge(agent, other, case)
 
 
+@promise
 def check_ids(case: Case, folder: Path) -> None:
     """Ids are never used twice, and a decision is known to those alone that may learn from it."""
     agent = case.make()
@@ -205,6 +211,7 @@ def check_ids(case: Case, folder: Path) -> None:
     check(len(set(ids)) == len(ids), "an id was used twice")
 
 
+@promise
 def check_late_rewards(case: Case) -> None:
     """Rewards come late, in another order, twice or never; each is learned once, from the state then."""
     agent, other = case.make(), case.make()
@@ -226,6 +233,7 @@ def check_late_rewards(case: Case) -> None:
     check(not agent.pending and agent.rounds == 5, "pending")
 
 
+@promise
 def check_bad_input(case: Case) -> None:
     """Bad input is refused with a ``ValueError``, and nothing changes."""
     agent = case.make()
@@ -281,6 +289,7 @@ def check_bad_input(case: Case) -> None:
     check(agent.rounds == 21, "rounds")
 
 
+@promise
 def check_certificates(case: Case, *, runs: int = 40, rounds: int = 120, delta: float = 0.2) -> None:
     """With probability 1 − δ no certificate of a run is below the gap of its round; NaN where nothing is proven.
 
@@ -302,6 +311,7 @@ def check_certificates(case: Case, *, runs: int = 40, rounds: int = 120, delta: 
     few_enough(failures, runs, delta, f"{case}: certificates")
 
 
+@promise
 def check_bounds_are_in_order(case: Case) -> None:
     """The lower bound is below the upper one; a decision reports those of its action."""
     agent = case.make()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from any_checks import WAYS, check, few_enough, refused, same
+from any_checks import WAYS, check, few_enough, promise, refused, same
 from registry_cases import Case, fingerprint
 
 from unipac.envs.simulation import episode_uniforms, first_states, reward_of, sample, world_of
@@ -46,6 +46,7 @@ def check_same_knowledge(first: Any, second: Any) -> None:
         same(np.asarray(first.policy()), np.asarray(second.policy()), "policy")
 
 
+@promise
 def check_play_is_the_loop(case: Case, episodes: int = 120) -> None:
     """Play, play in parts and the loop of act and observe are one; ``play`` is refused with a feature map."""
     looper, mdp = case.make(), case.instance
@@ -69,6 +70,7 @@ def check_play_is_the_loop(case: Case, episodes: int = 120) -> None:
     check((trace.gap >= -1e-9).all(), "a negative gap")
 
 
+@promise
 def check_plan(case: Case) -> None:
     """``_plan`` is a function of the state: asked twice, or after questions, the same; questions change nothing."""
     agent = case.make()
@@ -92,14 +94,15 @@ def check_plan(case: Case) -> None:
     check(fingerprint(agent) == before, "a question changed something")
 
 
+@promise
 def check_goes_on(case: Case, way: str, folder: Path, stages: int) -> None:
     """A copy goes on bit for bit, also from the middle of an episode, and shares nothing with the original."""
     mdp = case.instance
     agent, judge = case.make(), case.make()
     for one in (agent, judge):
-        looped(one, mdp, 0, 40)
+        looped(one, mdp, 0, 43)
         if stages > 0:
-            episode(one, mdp, 40, 3, stages - 1)
+            episode(one, mdp, 43, 3, stages - 1)
             one.act(0)
     before = fingerprint(agent)
     other = WAYS[way](agent, folder / "agent.npz")
@@ -110,7 +113,7 @@ def check_goes_on(case: Case, way: str, folder: Path, stages: int) -> None:
             if h > 0:
                 one.act(1)
             one.observe(0.5, 1)
-        return looped(one, mdp, 41, 40, seed=5)
+        return looped(one, mdp, 44, 40, seed=5)
 
     expected = rest(judge)
     same(rest(other), expected, "rewards")
@@ -120,6 +123,7 @@ def check_goes_on(case: Case, way: str, folder: Path, stages: int) -> None:
     check_same_knowledge(agent, other)
 
 
+@promise
 def check_ends(case: Case) -> None:
     """Episodes that end early are learned, and the next act begins another."""
     agent = case.make()
@@ -134,6 +138,7 @@ def check_ends(case: Case) -> None:
     check(agent.episodes == 10, "episodes")
 
 
+@promise
 def check_bad_input(case: Case) -> None:
     """Bad input is refused with a ``ValueError``, and nothing changes."""
     agent, mdp = case.make(), case.instance
@@ -185,6 +190,7 @@ class _Env:
         return 0, 0.5, False, False, {}
 
 
+@promise
 def check_certificates(case: Case, *, runs: int = 30, episodes: int = 60, delta: float = 0.2) -> None:
     """With probability 1 − δ: bounds are above V*, and certificates above gaps, in all episodes of a run.
 

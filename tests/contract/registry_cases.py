@@ -160,7 +160,9 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
 def search_case(cls: type[Any], label: str | None = None) -> Case:
     """A search on arms that are hard to tell apart."""
     label = cls.__name__ if label is None else label
-    return Case(label, cls, unipac.envs.soare(3, 0.7, noise=0.5), taken(cls, {"regularization": 0.7}))
+    soare = unipac.envs.soare(3, 0.7)
+    last_is_best = unipac.envs.fixed_arms(soare.actions[::-1], soare.theta, noise=0.5)
+    return Case(label, cls, last_is_best, taken(cls, {"regularization": 0.7}))
 
 
 def search_cases(cls: type[Any], label: str | None = None) -> list[Case]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from any_checks import WAYS, check, few_enough, refused, same
+from any_checks import WAYS, check, few_enough, promise, refused, same
 from registry_cases import Case, fingerprint
 
 MOST = 20_000
@@ -35,6 +35,7 @@ def check_same_answer(first: Any, second: Any) -> None:
     check(fingerprint(first) == fingerprint(second), "saved contents")
 
 
+@promise
 def check_run_is_the_loop(case: Case) -> None:
     """Run, run in parts and the loop of ask and tell are one; an answer exists at every moment."""
     whole, parts, looper = (case.make() for _ in range(3))
@@ -60,6 +61,7 @@ def check_run_is_the_loop(case: Case) -> None:
         refused(whole, whole.tell, [0.0])
 
 
+@promise
 def check_goes_on(case: Case, way: str, folder: Path) -> None:
     """A copy goes on bit for bit and shares nothing with the original."""
     for batches in (0, 6, 10**9):
@@ -81,6 +83,7 @@ def check_goes_on(case: Case, way: str, folder: Path) -> None:
             check_same_answer(one, judge)
 
 
+@promise
 def check_bad_input(case: Case) -> None:
     """Bad input is refused with a ``ValueError``, and nothing changes."""
     search = case.make()
@@ -103,6 +106,7 @@ def check_bad_input(case: Case) -> None:
         refused(search, search.run, case.instance, seed=-1)
 
 
+@promise
 def check_certificates(case: Case, *, runs: int = 60, delta: float = 0.2) -> None:
     """With probability 1 − δ the certificate of the answer is no smaller than its gap, at every moment of a run.
 
