@@ -117,7 +117,10 @@ def check_is_documented(name: str, cls: type[Any]) -> None:
     check("{parameters}" not in (cls.__doc__ or ""), f"{name} does not list its arguments")
     file = Path(inspect.getsourcefile(cls) or "")
     check(len(file.read_text().splitlines()) <= 150, f"{file.name} has more than 150 lines")
-    check((ROOT / "docs" / "agents" / f"{file.stem}.md").is_file(), f"{name} has no page docs/agents/{file.stem}.md")
+    check(
+        (ROOT / "docs" / "agents" / f"{file.stem}.md").is_file(),
+        f"{name} has no page docs/agents/{file.stem}.md",
+    )
     check(judged(name), f"no test below tests/faithful compares {name} with a judge")
 
 
@@ -139,4 +142,6 @@ def check_parameters_are_fields(case: Case) -> None:
     for name, value in agent.parameters.items():
         check(getattr(agent, name) is value, name)
         check(re.fullmatch(r"[a-z_]+", name), name)
-    check(fingerprint(case.cls(**agent.parameters)) == fingerprint(agent), "another agent of these parameters")
+    check(
+        fingerprint(case.cls(**agent.parameters)) == fingerprint(agent), "another agent of these parameters"
+    )

@@ -139,10 +139,7 @@ def check_absorb(case: Case) -> None:
     check(agent.rounds == 20, "rounds")
     check_same_knowledge(agent, other, case)
     fresh = case.make()
-    changed = any(
-        not np.array_equal(a, b)
-        for a, b in zip(agent.bounds(X), fresh.bounds(X), strict=True)
-    )
+    changed = any(not np.array_equal(a, b) for a, b in zip(agent.bounds(X), fresh.bounds(X), strict=True))
     check(changed, "nothing was learned")
 
 
@@ -272,7 +269,14 @@ def check_bad_input(case: Case) -> None:
     for wrong in (-1, 10**30, "0", None, 1.5, good, decision.id + 1, True):
         refused(agent, agent.update, wrong, 0.5)
         refused(agent, agent.forget, wrong)
-    for rewards in (np.zeros(3), np.full((2, 3), np.nan), np.full((2, 3), 1e200), np.zeros((2, 4)), "x", None):
+    for rewards in (
+        np.zeros(3),
+        np.full((2, 3), np.nan),
+        np.full((2, 3), 1e200),
+        np.zeros((2, 4)),
+        "x",
+        None,
+    ):
         refused(agent, agent.play, good, rewards)
     for y in (np.zeros(2), np.full(3, np.nan), np.full(3, np.inf), "x", None, np.zeros((3, 1))):
         refused(agent, agent.absorb, good, y)
@@ -326,7 +330,9 @@ def check_bounds_are_in_order(case: Case) -> None:
     np.testing.assert_allclose(bounds.lcb[decision.index], decision.lcb, rtol=1e-9, atol=1e-12)
     if decision.certified:
         most = bounds.ucb.max() - decision.lcb
-        check(decision.certificate <= most * (1 + 1e-9) + 1e-12, "the certificate exceeds what the bounds say")
+        check(
+            decision.certificate <= most * (1 + 1e-9) + 1e-12, "the certificate exceeds what the bounds say"
+        )
     if agent.reward_range is not None:
         low, high = agent.reward_range
         check(bounds.ucb.max() <= high and bounds.lcb.min() >= low, "bounds beyond the range of the rewards")

@@ -85,9 +85,11 @@ def check_plan(case: Case) -> None:
         for a, b in zip(first[:3], second[:3], strict=True):
             same(a, b, "plan")
         H, P, S = first.action.shape
-        check((H, S) == (agent.horizon, agent.n_states) and first.level.shape == (H, P, S), "shape of the plan")
-        check(0 <= first.action.min() and first.action.max() < agent.n_actions, "actions")
-        check(0 <= first.level.min() and first.level.max() < P, "levels")
+        check(
+            (agent.horizon, agent.n_states) == (H, S) and first.level.shape == (H, P, S), "shape of the plan"
+        )
+        check(first.action.min() >= 0 and first.action.max() < agent.n_actions, "actions")
+        check(first.level.min() >= 0 and first.level.max() < P, "levels")
         check(first.bound.shape == (S,), "bound")
     before = fingerprint(agent)
     agent.policy(), agent.certificate(0), agent.levels(), repr(agent)
@@ -147,7 +149,9 @@ def check_bad_input(case: Case) -> None:
         if stages:
             episode(agent, mdp, 10, 3, 1)
             for call in (agent.certificate, agent.learn, agent.play):
-                named = {agent.certificate: {}, agent.learn: {"episodes": 1}, agent.play: {"episodes": 1}}[call]
+                named = {agent.certificate: {}, agent.learn: {"episodes": 1}, agent.play: {"episodes": 1}}[
+                    call
+                ]
                 refused(agent, call, _Env() if call == agent.learn else mdp if named else 0, **named)
         refused(agent, agent.observe, 0.5, 0)
         if agent.n_states:
@@ -215,7 +219,10 @@ def check_certificates(case: Case, *, runs: int = 30, episodes: int = 60, delta:
             trace = agent.play(mdp, episodes=episodes // 3, seed=seed, initial_states=states[: episodes // 3])
             proven = trace.certificate[~np.isnan(trace.certificate)]
             check((proven >= -1e-9).all(), "a negative certificate")
-            check(math.isnan(told) or len(proven) == 0 or abs(proven[0] - told) <= 1e-9, f"part {part}: two words")
+            check(
+                math.isnan(told) or len(proven) == 0 or abs(proven[0] - told) <= 1e-9,
+                f"part {part}: two words",
+            )
             failed |= bool(trace.gap[0] > told + 1e-9)  # NaN compares as False
             failed |= bool((trace.gap > trace.certificate + 1e-9).any())
             failed |= bool((trace.bound < best[start] - 1e-9).any())

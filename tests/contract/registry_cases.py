@@ -146,7 +146,9 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
         other = dataclasses.replace(case, label=f"{case.label} simplex", instance=simplex)
         if taken(cls, option) == option and accepted(other.make, option):
             other = dataclasses.replace(other, parameters={**case.parameters, **option})
-            cases.append(dataclasses.replace(other, label=f"{other.label} {'lazy' if option else ''}".strip()))
+            cases.append(
+                dataclasses.replace(other, label=f"{other.label} {'lazy' if option else ''}".strip())
+            )
             if taken(cls, {"feature_map": None}):
                 stored = dataclasses.replace(
                     other,
@@ -173,9 +175,7 @@ def search_cases(cls: type[Any], label: str | None = None) -> list[Case]:
     for word, instance, more in (("collinear", arms(), {"eps": 0.05}), ("one arm", one, {})):
         parameters = {**case.parameters, **taken(cls, more)}
         cases.append(
-            dataclasses.replace(
-                case, label=f"{case.label} {word}", instance=instance, parameters=parameters
-            )
+            dataclasses.replace(case, label=f"{case.label} {word}", instance=instance, parameters=parameters)
         )
     return cases
 

@@ -49,7 +49,7 @@ def check_run_is_the_loop(case: Case) -> None:
         for a, b in zip(batch, looper.ask(), strict=True):
             same(a, b, "ask, asked twice")
         check(batch.arms.shape == batch.counts.shape and batch.arms.ndim == 1 and len(batch.arms), "batch")
-        check(0 <= batch.arms.min() and batch.arms.max() < n and batch.counts.min() > 0, "batch")
+        check(batch.arms.min() >= 0 and batch.arms.max() < n and batch.counts.min() > 0, "batch")
         told(looper, case.instance, 3, 1)
         answer = looper.answer
         check(0 <= answer.index < n and answer.certificate >= 0 and answer.counts.shape == (n,), "answer")
@@ -94,7 +94,9 @@ def check_bad_input(case: Case) -> None:
         for sums in (*bad, np.zeros(m + 1), np.zeros((m, 1)), "x", None, ["y"] * m, object()):
             refused(search, search.tell, sums)
         batch = search.ask()
-        check(not batch.arms.flags.writeable and not batch.counts.flags.writeable, "a batch can be written to")
+        check(
+            not batch.arms.flags.writeable and not batch.counts.flags.writeable, "a batch can be written to"
+        )
     search.answer.counts[:] = -1
     check(search.answer.counts.min() >= 0, "an answer shares memory with the search")
     for wrong in (None, 3, "soare", object()):
@@ -120,7 +122,9 @@ def check_certificates(case: Case, *, runs: int = 60, delta: float = 0.2) -> Non
         while True:
             gap = means.max() - means[search.answer.index]
             if not search.certified:
-                check(math.isnan(search.answer.certificate), "a certificate of a search that is not certified")
+                check(
+                    math.isnan(search.answer.certificate), "a certificate of a search that is not certified"
+                )
             failed |= bool(search.answer.certificate < gap - 1e-9)
             if search.done or search.pulls > 1500:
                 break

@@ -130,9 +130,13 @@ def test_a_file_cannot_ask_for_more_memory_than_it_takes(tmp_path):
 @pytest.mark.parametrize("depth", [10, 200, 450, 900, 5_000, 100_000])
 def test_nested_headers_are_refused(depth, tmp_path):
     """Objects within objects, or agents as parameters of agents, to any depth."""
-    for opening, closing in (("[", "]"), ('{"agent": "OFUL", "kind": "bandit", "parameters": {"dim": ', "}}")):
+    for opening, closing in (
+        ("[", "]"),
+        ('{"agent": "OFUL", "kind": "bandit", "parameters": {"dim": ', "}}"),
+    ):
         nested = opening * depth + "1" + closing * depth
-        text = '{"agent": "OFUL", "digest": "0", "format": "unipac", "version": 2, "parameters": {"dim": %s}}' % nested
+        front = '{"agent": "OFUL", "digest": "0", "format": "unipac", "version": 2, "parameters": {"dim": '
+        text = front + nested + "}}"
         try:
             header = json.loads(text)
             header.pop("digest")

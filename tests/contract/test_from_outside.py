@@ -14,7 +14,11 @@ import unipac
 from unipac import cli, experiments, registry
 
 KINDS = {cls.kind: cls for cls in toys.RIGHT}
-HOMES = {"bandit": "unipac.bandits.toy_bandit", "mdp": "unipac.mdp.toy_mdp", "search": "unipac.pac.toy_search"}
+HOMES = {
+    "bandit": "unipac.bandits.toy_bandit",
+    "mdp": "unipac.mdp.toy_mdp",
+    "search": "unipac.pac.toy_search",
+}
 OWN = {"bandit": "boldness", "mdp": "bonus", "search": "each"}
 """The parameter that the algorithm adds."""
 
@@ -25,7 +29,10 @@ def played(agent, instance, seed=0):
         return agent.play(instance, rounds=50, seed=seed).index.tolist()
     if agent.kind == "mdp":
         return agent.play(instance, episodes=30, seed=seed).reward.tolist()
-    return [part.tolist() if hasattr(part, "tolist") else part for part in agent.run(instance, seed=seed, max_pulls=200)]
+    return [
+        part.tolist() if hasattr(part, "tolist") else part
+        for part in agent.run(instance, seed=seed, max_pulls=200)
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,7 +93,9 @@ def test_a_sweep_over_its_own_parameter(kind, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(described(f"{module}:{KINDS[kind].__name__}", kind))
     spec = experiments.read(file)
-    assert [agent.parameters[OWN[kind]] for agent in spec.agents] == ([2, 5] if kind == "search" else [0.5, 2.0])
+    assert [agent.parameters[OWN[kind]] for agent in spec.agents] == (
+        [2, 5] if kind == "search" else [0.5, 2.0]
+    )
     result = CliRunner().invoke(
         cli.app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"], catch_exceptions=False
     )

@@ -287,8 +287,12 @@ class Stored:
         if self.rules.rule == DISJOINT:
             self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
         begin = width = 0
-        flat = [(rounds, levels) for stage in self.rounds for rounds, levels in zip(stage, needed, strict=True)]
-        for (rounds, levels), count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
+        flat = [
+            (rounds, levels) for stage in self.rounds for rounds, levels in zip(stage, needed, strict=True)
+        ]
+        for (rounds, levels), count, at_plan in zip(
+            flat, counts.reshape(-1), planned.reshape(-1), strict=True
+        ):
             part = slice(begin, begin + int(count))
             rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
             rounds.planned = int(at_plan)
