@@ -7,6 +7,8 @@ import search_checks
 
 import unipac
 
+pytestmark = pytest.mark.nojit
+
 NAMES = cases.names("search")
 CASES = cases.all_cases("search")
 

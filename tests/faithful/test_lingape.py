@@ -7,6 +7,8 @@ import pytest
 
 import unipac
 
+pytestmark = pytest.mark.nojit
+
 TIE = 1e-9
 
 
