@@ -11,6 +11,7 @@ from naive import level_counts
 
 import unipac
 from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from unipac import _jit
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac._jit import jit
 from unipac.linalg import levels as stack

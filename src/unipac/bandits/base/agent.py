@@ -404,6 +404,14 @@ class BanditAgent(Agent):
         }
         return progress, arrays
 
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        dim = arrays["pending.actions"].shape[1]
+        if "dim" in parameters:
+            check.require(
+                parameters["dim"] == dim, "dim", f"{dim}, as that of the actions", parameters["dim"]
+            )
+
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._rounds = check.count("rounds", progress["rounds"], least=0, most=check.LARGEST_COUNT)
         self._consistent = check.flag("consistent", progress["consistent"])

@@ -16,6 +16,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._memory import require_room
 from unipac.bandits.base import rounds as kernels
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.confidence import RADII, Confidence, set_radii
@@ -81,6 +82,7 @@ class LevelledAgent(BanditAgent):
     # -- state ---------------------------------------------------------------------------------
 
     def _empty(self) -> Levels:
+        require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
         levels = empty(INITIAL_LEVELS, self.dim, self.regularization)

@@ -7,7 +7,7 @@ came before (``counted``, ``episodes``); with a feature map they are stored (``s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, SupportsIndex, cast
 
 import numpy as np
@@ -118,6 +118,13 @@ class LinearAgent(EpisodicAgent):
             pairs = mdp.n_states * mdp.n_actions
             features = np.eye(pairs).reshape(mdp.n_states, mdp.n_actions, pairs)
         return {"features": features, "horizon": mdp.horizon}
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        given = parameters["features"] if parameters["feature_map"] is None else parameters["feature_map"]
+        dim = given.shape[-1] if isinstance(given, np.ndarray) else getattr(given, "dim", parameters["dim"])
+        found, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
+        check.require(found[::2] == expected, "state.rows", "of this horizon and dim", found)
 
     @staticmethod
     def refuse_negligible(name: str, phi: Array) -> None:

@@ -62,7 +62,7 @@ class SavedStored(NamedTuple):
     level: Integers
     """(N,)."""
     widths: Array
-    """Of the following features in the P levels of the last plan, group by group, level by level."""
+    """Of the following features in the levels of the last plan that matter, group by group, level by level."""
 
 
 class Stored:
@@ -350,6 +350,10 @@ class Stored:
 
     def _capacity(self) -> int:
         return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
+
+    def _levels_of(self, group: int, P: int) -> int:
+        """In how many of P levels a group of transitions has widths: if levels are disjoint, those up to its own."""
+        return min(group + 1, P) if self.rules.rule == DISJOINT else P
 
     def _no_rounds(self) -> Rounds:
         return Rounds(self.n_actions, self.dim)
