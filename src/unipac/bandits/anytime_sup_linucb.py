@@ -29,7 +29,8 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
 from unipac._inputs import check_norms
-from unipac.bandits.base.agent import BanditAgent, Verdict
+from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.base.verdict import Verdict
 from unipac.linalg import levels as stack
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
