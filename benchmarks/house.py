@@ -84,7 +84,7 @@ def work():
 mdp = unipac.envs.river_swim(n_states=6, horizon=20)
 
 def work():
-    unipac.NestedFLUTE(mdp.features, horizon=20).play(mdp, episodes=200, seed=0)
+    unipac.NestedFLUTE(mdp.features, horizon=20).play(mdp, episodes=1000, seed=0)
 """,
         0.95,
     ),

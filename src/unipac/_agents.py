@@ -146,6 +146,10 @@ class Agent:
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what ``_progress`` gave; a ``ValueError`` or ``KeyError`` if it cannot be."""
 
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a file whose parameters ask for more memory than its arrays take, before it is allocated."""
+
     def _resumed(self) -> None:
         """A last check, when the state has been restored."""
 
@@ -318,8 +322,10 @@ def load(
     header, arrays = storage.read(path)
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
-        return _from_file(header, arrays, agent, objects)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
+        return _as_written(_from_file(header, arrays, agent, objects), header, arrays)
+    except (
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
+    ) as error:  # fmt: skip
         raise ValueError(
             f"path must name a file written by save(), got {os.fspath(path)!r}, "
             f"which does not hold an agent of this version ({error})"
@@ -352,9 +358,17 @@ def _from_file(
         else:
             value = told[entry.name]
             parameters[entry.name] = tuple(value) if isinstance(value, list) else value
-    if not set(told) <= set(parameters):
-        raise ValueError(f"unknown parameters {sorted(set(told) - set(parameters))}")
+    cls._foresee(parameters, arrays)
     return _made(cls, parameters, header, arrays)
+
+
+def _as_written(made: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
+    """The agent, if it would write the very file that it was read from: nothing was left out or taken otherwise."""
+    own, held = described(made)
+    own = {"format": header["format"], "version": header["version"], **own}
+    if storage.digest(own, held) != storage.digest(header, arrays):
+        raise ValueError("it holds more than the agent, or in another form")
+    return made
 
 
 def _object(name: str, told: Mapping[str, Any], arrays: Arrays) -> Any:

@@ -53,17 +53,19 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         try:
             arrays = _members(file)
             header = json.loads(arrays.pop("header").tobytes())
+            told = header.pop("digest", None)
+            found = digest(header, arrays)
         except (Exception, RecursionError):  # a damaged archive can fail in many ways, and all mean the same
             raise ValueError(
                 f"path must name a file written by save(), got {shown!r}, which is truncated or of another kind"
             ) from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {shown!r}")
     if header.get("version") != VERSION:
         raise ValueError(
             f"path must name a file of version {VERSION}, got version {header.get('version')!r} in {shown!r}"
         )
-    if header.pop("digest", None) != digest(header, arrays):
+    if told != found:
         raise ValueError(
             f"path must name a file written by save(), got {shown!r}, whose contents were altered"
         )

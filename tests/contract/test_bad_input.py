@@ -6,30 +6,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unipac
+from unipac._agents import _learned
+from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
+from unipac.registry import below
 
-NAMES = [*unipac.AGENTS]
+NAMES = [*below("unipac.bandits")]
 X = np.array([[0.6, 0.8], [1.0, 0.0], [0.3, -0.2]])
 KILLER = unipac.envs.killer(forced=3)
 
 
 def make(name, **arguments):
-    """An agent with some rounds behind it, decision 0 rewarded, 1 forgotten, 2 and 3 waiting."""
+    """An agent with some rounds behind it; of the decisions ``made``, 0 is rewarded, 1 forgotten, 2 and 3 wait."""
     agent = unipac.AGENTS[name](2, **arguments)
-    agent.update(agent.choose(X), 0.5)
-    agent.forget(agent.choose(X))
-    agent.choose(X)
-    agent.choose(X[:1])
+    agent.made = [agent.choose(actions).id for actions in (X, X, X, X[:1])]
+    agent.update(agent.made[0], 0.5)
+    agent.forget(agent.made[1])
     agent.play(X, np.full((9, 3), 0.25))
     return agent
 
 
 def state(agent):
     """All that an agent knows."""
-    arrays = {**agent._levels._asdict(), **{"table." + k: v for k, v in agent._table._asdict().items()}}
+    header, saved = _learned(agent)
+    arrays = {**saved, **agent.state._asdict()}
     return (
         {name: (array.shape, array.tobytes()) for name, array in arrays.items()},
+        None if agent._fixed is None else agent._fixed.tobytes(),
+        repr(header),
         (agent.rounds, agent.consistent, dict(agent.pending), agent._next_id, repr(agent)),
-        repr(agent._random_state()),
     )
 
 
@@ -92,9 +96,24 @@ NOT_REWARDS = {
     "nested": [[[0.1] * 3]], "empty": [],
 }  # fmt: skip
 NOT_DECISIONS = {
-    "None": None, "rewarded": 0, "forgotten": 1, "unknown": 4, "negative": -1, "float": 2.0, "string": "2",
-    "bool": True, "huge": 10**30, "list": [2], "array": np.array([2, 3]), "complex": 2j,
-}  # fmt: skip
+    "None": lambda made: None,
+    "rewarded": lambda made: made[0],
+    "forgotten": lambda made: made[1],
+    "still to come": lambda made: made[-1] + 1,
+    "earlier": lambda made: made[0] - 1,
+    "small": lambda made: 2,
+    "negative": lambda made: -1,
+    "float": lambda made: float(made[2]),
+    "string": lambda made: str(made[2]),
+    "bool": lambda made: True,
+    "huge": lambda made: 10**30,
+    "list": lambda made: [made[2]],
+    "array": lambda made: np.array(made),
+    "complex": lambda made: complex(made[2]),
+    "of another agent": lambda made: unipac.OFUL(2).choose(X),
+    "id of another agent": lambda made: unipac.OFUL(2).choose(X).id,
+}
+"""Functions of the ids that the agent has made."""
 
 
 # -- one argument at a time --------------------------------------------------------------------
@@ -111,10 +130,10 @@ CALLS = {
         "truth",
         lambda agent, bad: agent.play(X, [[0.1] * 3], truth=bad),
     ),
-    "update decision": (NOT_DECISIONS, "decision", lambda agent, bad: agent.update(bad, 0.5)),
-    "forget decision": (NOT_DECISIONS, "decision", lambda agent, bad: agent.forget(bad)),
-    "update reward": (NOT_NUMBERS, "reward", lambda agent, bad: agent.update(2, bad)),
-    "update times": (NOT_COUNTS, "times", lambda agent, bad: agent.update(2, 0.5, times=bad)),
+    "update decision": (NOT_DECISIONS, "decision", lambda agent, bad: agent.update(bad(agent.made), 0.5)),
+    "forget decision": (NOT_DECISIONS, "decision", lambda agent, bad: agent.forget(bad(agent.made))),
+    "update reward": (NOT_NUMBERS, "reward", lambda agent, bad: agent.update(agent.made[2], bad)),
+    "update times": (NOT_COUNTS, "times", lambda agent, bad: agent.update(agent.made[2], 0.5, times=bad)),
     "play rounds": (
         {key: bad for key, bad in NOT_COUNTS.items() if key != "zero"},
         "rounds",
@@ -205,13 +224,13 @@ def test_damaged_arrays(name, bad, method):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reward_comes_once(name):
     agent = make(name)
-    waiting = agent.pending[2]
+    waiting = agent.pending[agent.made[2]]
     agent.update(waiting, 0.5)
     for again in (waiting, waiting.id):
         assert_refused(agent, "decision", lambda agent, again=again: agent.update(again, 0.5))
         assert_refused(agent, "decision", lambda agent, again=again: agent.forget(again))
-    agent.forget(3)
-    assert_refused(agent, "decision", lambda agent: agent.update(3, 0.5))
+    agent.forget(agent.made[3])
+    assert_refused(agent, "decision", lambda agent: agent.update(agent.made[3], 0.5))
     assert not agent.pending
 
 
@@ -219,7 +238,7 @@ def test_a_reward_comes_once(name):
 @pytest.mark.parametrize("offered", [X[1:], X[:1]], ids=["other action", "same action"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_decision_of_another_agent(name, offered, method):
-    """Even if it has the id and the action of one of this agent's decisions."""
+    """Even if it has the action of one of this agent's decisions."""
     agent, other = unipac.AGENTS[name](2), unipac.AGENTS[name](2)
     agent.choose(X[:1])
     foreign = other.choose(offered)
@@ -229,8 +248,8 @@ def test_a_decision_of_another_agent(name, offered, method):
 
 def test_too_many_rounds_in_all():
     agent = make("OFUL")
-    agent.update(2, 0.5, times=2**62 - 100)
-    assert_refused(agent, "times", lambda agent: agent.update(3, 0.5, times=200))
+    agent.update(agent.made[2], 0.5, times=2**62 - 100)
+    assert_refused(agent, "times", lambda agent: agent.update(agent.made[3], 0.5, times=200))
     assert_refused(agent, "rounds", lambda agent: agent.play(KILLER, rounds=200))
 
 
@@ -268,7 +287,7 @@ def test_an_instance_with_actions_beyond_the_bound(name):
 def test_infinity_is_refused_under_any_bound(method):
     rewards = [[0.5]] if method == "absorb" else []
     for bad in ([[INF, 0.0]], [[1e170, 0.0]]):
-        agent = unipac.OFUL(2, action_norm=1e50)
+        agent = unipac.OFUL(2, action_norm=1e29, regularization=1e50)
         assert_refused(agent, "actions", lambda agent, bad=bad: getattr(agent, method)(bad, *rewards))
 
 
@@ -279,7 +298,19 @@ NOT_NEGATIVE = {**NOT_NUMBERS, "negative": -0.1}
 NOT_POSITIVE = {**NOT_NEGATIVE, "zero": 0.0}
 SMALL = {key: bad for key, bad in NOT_COUNTS.items() if key != "too many"}
 CONSTRUCTOR = {
-    "dim": SMALL,
+    "dim": NOT_COUNTS,
+    "reward_range": {
+        "number": 1.0,
+        "word": "01",
+        "one": (0.0,),
+        "three": (0.0, 1.0, 2.0),
+        "equal": (1.0, 1.0),
+        "reversed": (1.0, 0.0),
+        "nan": (0.0, NAN),
+        "inf": (-INF, INF),
+        "strings": ("0", "1"),
+        "set": {0.0, 1.0},
+    },
     "delta": {**NOT_POSITIVE, "one": 1, "above": 1.5},
     "noise": NOT_NEGATIVE,
     "norm": NOT_NEGATIVE,
@@ -293,7 +324,7 @@ CONSTRUCTOR = {
     "all_data": {"word": "no", "array": np.array([1, 2])},
 }
 OWNERS = {"alpha": ["LinUCB"], "seed": ["BallOFUL"], "all_data": ["NestedOFUL"]}
-OF_LINUCB = ("dim", "regularization", "action_norm", "fixed_actions", "alpha")
+OF_LINUCB = ("dim", "reward_range", "regularization", "action_norm", "fixed_actions", "alpha")
 
 
 @pytest.mark.parametrize(
@@ -321,3 +352,30 @@ def test_the_radius_of_a_level_needs_levels(name):
 def test_choose_without_actions_needs_fixed_ones(name):
     for method in ("choose", "bounds"):
         assert_refused(make(name), "actions", lambda agent, method=method: getattr(agent, method)())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("action_norm", [1.0, 30.0])
+def test_the_smallest_regularization(name, action_norm):
+    """Below it widths would be wrong, and certificates with them."""
+    least = SMALLEST_RATIO * action_norm**2
+    unipac.AGENTS[name](2, action_norm=action_norm, regularization=least)
+    with pytest.raises(ValueError, match=r"regularization must be at least .*got"):
+        unipac.AGENTS[name](2, action_norm=action_norm, regularization=0.99 * least)
+
+
+@pytest.mark.parametrize("name", ["FLUTE", "NestedFLUTE", "LSVIUCB"])
+def test_the_smallest_regularization_of_an_agent_for_mdps(name):
+    mdp = unipac.envs.river_swim(2, horizon=2)
+    unipac.AGENTS[name].made_for(mdp, rounds=9, regularization=SMALLEST_RATIO)
+    with pytest.raises(ValueError, match=r"regularization must be at least .*got"):
+        unipac.AGENTS[name].made_for(mdp, rounds=9, regularization=0.99 * SMALLEST_RATIO)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_equal_rounds_than_widths_can_bear(name):
+    most = int(LARGEST_GROWTH * SMALLEST_RATIO)
+    agent = make(name, regularization=SMALLEST_RATIO)
+    assert_refused(agent, "times", lambda agent: agent.update(agent.made[2], 0.5, times=most + 10**6))
+    agent.update(agent.made[2], 0.5, times=most)
+    assert agent.rounds == 10 + most

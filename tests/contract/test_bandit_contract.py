@@ -15,8 +15,10 @@ from naive import ball_support, determinant, level_counts
 from scipy.optimize import minimize
 
 import unipac
+from unipac import _storage as storage
+from unipac.registry import below
 
-NAMES = [*unipac.AGENTS]
+NAMES = [*below("unipac.bandits")]
 LEVELLED = [unipac.UPACOFUL, unipac.NestedOFUL]
 REFUTATION = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 
@@ -487,8 +489,9 @@ def test_order_and_losses_do_not_matter_to_a_single_regression(name):
         (unipac.LinUCB, 2, {}, False),
         (unipac.OFUL, 1, {"delta": 0.9, "noise": 7, "norm": 9, "regularization": 3, "action_norm": 5}, True),
         (unipac.BallOFUL, 2, {"radius": "mixture", "noise": 3.0}, True),
-        (unipac.BallOFUL, 2, {"bonus_scale": 0.5}, False),
-        (unipac.OFUL, 2, {"bonus_scale": 2.0}, False),
+        (unipac.BallOFUL, 2, {"bonus_scale": 0.5}, True),
+        (unipac.OFUL, 2, {"bonus_scale": 2.0}, True),
+        (unipac.UPACOFUL, 2, {"bonus_scale": 0.5, "noise": 1.1}, False),
         (unipac.UPACOFUL, 2, {"noise": 0.5, "norm": 0.5, "action_norm": 0.5, "delta": 0.99}, True),
         (unipac.UPACOFUL, 2, {"noise": 1.1}, False),
         (unipac.UPACOFUL, 2, {"norm": 1.1}, False),
@@ -501,7 +504,7 @@ def test_order_and_losses_do_not_matter_to_a_single_regression(name):
         (unipac.NestedOFUL, 1, {"delta": 0.95, "radius": "theorem"}, True),
         (unipac.NestedOFUL, 1, {"delta": 0.95, "radius": "theorem", "all_data": False}, False),
         (unipac.NestedOFUL, 1, {"delta": 0.95, "regularization": 5.0, "all_data": False}, True),
-        (unipac.NestedOFUL, 3, {"bonus_scale": 0.99}, False),
+        (unipac.NestedOFUL, 3, {"bonus_scale": 0.99}, True),
     ],
 )  # fmt: skip
 def test_certified(agent_class, dim, arguments, certified):
@@ -509,6 +512,9 @@ def test_certified(agent_class, dim, arguments, certified):
     decision = agent.choose(np.eye(dim) * 0.1)
     assert agent.certified is decision.certified is certified
     assert np.isnan(decision.certificate) != certified
+    proven = certified and arguments.get("bonus_scale", 1.0) == 1.0
+    assert agent.guarantee == (agent.theorem if proven else "none")
+    assert np.isfinite(agent.mistake_bound(0.1)) == (agent.guarantee == "uniform-PAC")
 
 
 @pytest.mark.parametrize("way", ["choose", "play"])
@@ -517,7 +523,7 @@ def test_a_refuted_assumption_is_told_once(name, way):
     """Rewards of 30 with |mu*| <= 1 and |x| <= 1, later of -30: no parameter explains them."""
     agent = make(name, 1, noise=0.01, **({"radius": "mixture"} if name == "UPACOFUL" else {}))
     rewards = np.where(np.arange(400) < 60, 30.0, -30.0)[:, None]
-    certificates = []
+    certificates, certified = [], []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if way == "play":
@@ -525,21 +531,38 @@ def test_a_refuted_assumption_is_told_once(name, way):
         else:
             for reward in rewards[:, 0]:
                 decision = agent.choose([[1.0]])
-                if decision.lcb > decision.ucb:
-                    assert decision.certificate == 0
+                if decision.lcb > decision.ucb * (1 + 1e-9):
+                    assert np.isnan(decision.certificate)
                 certificates.append(decision.certificate)
+                certified.append(decision.certified)
                 agent.update(decision, reward)
     assert [warning.category for warning in caught] == [RuntimeWarning]
     assert not agent.consistent
-    assert certificates[-1] == 0
-    assert np.isfinite(certificates).all()
+    first = int(np.isnan(certificates).argmax())
+    assert first > 0
+    assert np.isfinite(certificates[:first]).all()
+    assert np.isnan(certificates[first:]).all()  # and from then on
+    assert certified in ([], [True] * first + [False] * (400 - first))
+    assert "assumptions refuted" in repr(agent)
+    for other in (agent, pickle.loads(pickle.dumps(agent))):
+        assert not other.consistent
+        assert np.isnan(other.choose([[1.0]]).certificate)
+        assert np.isnan(other.play([[1.0]], [[0.0]]).certificate).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_bounds_without_proof_refute_nothing(name):
-    arguments = {"alpha": 1e-3} if name == "LinUCB" else {"bonus_scale": 1e-3}
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("LinUCB", {"alpha": 1e-3}),
+        ("UPACOFUL", {"radius": "theorem", "noise": 1.1}),
+        ("NestedOFUL", {"radius": "theorem", "noise": 1.1}),
+    ],
+)
+def test_bounds_without_proof_refute_nothing(name, arguments):
     agent = unipac.AGENTS[name](1, **arguments)
     agent.play([[1.0]], np.where(np.arange(400) < 60, 30.0, -30.0)[:, None])
+    bounds = agent.bounds([[1.0]])
+    assert bounds.lcb[0] > bounds.ucb[0] or name == "LinUCB"
     assert agent.consistent
 
 
@@ -665,12 +688,12 @@ folder = Path(sys.argv[1])
 data = np.load(folder / "data.npz")
 for path in sorted(folder.glob("*.agent")):
     agent = unipac.load(path)
-    for id_ in list(agent.pending)[::2]:
-        agent.update(id_, 0.1 * id_)
+    for k, id_ in enumerate(list(agent.pending)[::2]):
+        agent.update(id_, 0.1 * k)
     trace = agent.play(data["X"], data["rewards"])
     decision = agent.choose(None if agent.fixed_actions is not None else data["X"])
     np.savez(path.with_suffix(".out.npz"), index=trace.index, certificate=trace.certificate,
-             bounds=agent.bounds(data["X"]), decision=[decision.id, decision.index, decision.ucb],
+             bounds=agent.bounds(data["X"]), decision=[decision.index, decision.ucb], new=decision.id,
              rounds=agent.rounds, waiting=list(agent.pending))
 """
 
@@ -693,17 +716,18 @@ def test_a_loaded_agent_goes_on_bit_for_bit_in_another_process(tmp_path):
     arguments = [sys.executable, "-c", GO_ON, str(tmp_path)]
     subprocess.run(arguments, check=True, capture_output=True, text=True)
     for path, agent in agents.items():
-        for id_ in list(agent.pending)[::2]:
-            agent.update(id_, 0.1 * id_)
+        for k, id_ in enumerate(list(agent.pending)[::2]):
+            agent.update(id_, 0.1 * k)
         trace = agent.play(X, rewards)
         decision = agent.choose(None if agent.fixed_actions is not None else X)
         other = np.load(path.with_suffix(".out.npz"))
         np.testing.assert_array_equal(trace.index, other["index"])
         np.testing.assert_array_equal(trace.certificate, other["certificate"])
         np.testing.assert_array_equal(agent.bounds(X), other["bounds"])
-        assert [decision.id, decision.index, decision.ucb] == other["decision"].tolist()
+        assert [decision.index, decision.ucb] == other["decision"].tolist()
         assert agent.rounds == other["rounds"]
-        assert [*agent.pending] == other["waiting"].tolist()
+        assert [*agent.pending][:-1] == other["waiting"].tolist()[:-1]
+        assert [*agent.pending][-1] == decision.id != other["new"] == other["waiting"][-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -800,7 +824,9 @@ def write_other(kind, path, mark):
     elif kind == "array with an object":
         with np.load(path) as file:
             arrays = dict(file)
-        np.savez(path, **arrays | {"levels.rows": np.array([Bomb(mark)], dtype=object)}, allow_pickle=True)
+        np.savez(
+            path, **arrays | {"state.levels.rows": np.array([Bomb(mark)], dtype=object)}, allow_pickle=True
+        )
     elif kind == "deep header":
         np.savez(path, header=np.frombuffer(b"[" * 200_000, dtype=np.uint8))
 
@@ -842,22 +868,30 @@ MISSING = "(missing)"
         (["agent"], ["BallOFUL"]),
         (["agent"], MISSING),
         (["format"], "other"),
-        (["version"], 2),
-        (["version"], "1"),
-        (["dim"], 3),
-        (["dim"], "2"),
-        (["rounds"], -1),
-        (["rounds"], 10**30),
-        (["next_id"], "9"),
-        (["next_id"], 0),
-        (["consistent"], "yes"),
-        (["pending"], []),
-        (["pending"], None),
-        (["pending"], [["a", 0, 1]]),
-        (["pending"], [[-1, 0, 1]]),
-        (["pending"], [[9, 0]]),
+        (["version"], 1),
+        (["version"], "2"),
+        (["kind"], "mdp"),
+        (["kind"], MISSING),
+        (["parameters", "dim"], 3),
+        (["parameters", "dim"], "2"),
+        (["progress"], None),
+        (["progress", "rounds"], -1),
+        (["progress", "rounds"], 8),
+        (["progress", "rounds"], 10**30),
+        (["progress", "rounds"], MISSING),
+        (["progress", "consistent"], "yes"),
+        (["progress", "pending"], []),
+        (["progress", "pending"], None),
+        (["progress", "pending"], [["a", 0, 1, True]]),
+        (["progress", "pending"], [[-1, 0, 1, True]]),
+        (["progress", "pending"], [[9, 0, -1, True]]),
+        (["progress", "pending"], [[9, -1, 1, True]]),
+        (["progress", "pending"], [[9, 0, 1, "yes"]]),
+        (["progress", "pending"], [[9, 0]]),
         (["random"], None),
-        (["random"], {"bit_generator": "MT19937"}),
+        (["random"], {}),
+        (["random", "state.ties"], {"bit_generator": "MT19937"}),
+        (["random", "state.ties"], None),
         (["parameters"], None),
         (["parameters", "delta"], 7),
         (["parameters", "delta"], None),
@@ -868,9 +902,11 @@ MISSING = "(missing)"
     ids=str,
 )
 def test_a_header_that_was_tampered_with_is_refused(keys, value, saved):
+    """Also if the digest is made to fit."""
     with np.load(saved) as file:
         arrays = dict(file)
-    header = json.loads(arrays["header"].tobytes())
+    header = json.loads(arrays.pop("header").tobytes())
+    assert header.pop("digest") == storage.digest(header, arrays)
     place = header
     for key in keys[:-1]:
         place = place[key]
@@ -878,6 +914,7 @@ def test_a_header_that_was_tampered_with_is_refused(keys, value, saved):
         del place[keys[-1]]
     else:
         place[keys[-1]] = value
+    header["digest"] = storage.digest(header, arrays)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(saved, **arrays)
     assert refused(saved)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import unipac
+from unipac.mdp.feature_maps import TileCoding
 
 WAYS = {
     "copy": copy.copy,
@@ -53,21 +54,46 @@ def test_a_copied_bandit_goes_on_alone(name, way, fixed):
         one.choose(X)
     other = WAYS[way](agent)
     assert type(other) is type(agent)
-    assert list(other.pending) == list(agent.pending) == [0]
+    (waiting,) = agent.pending
+    assert list(other.pending) == [waiting]
     assert_same(other.play(X, rewards[20:]), judge.play(X, rewards[20:]))
     other.absorb(X, np.ones(5))
-    other.forget(0)
+    other.forget(waiting)
     judge.absorb(X, np.ones(5))
     assert other.levels() == judge.levels()
     assert agent.rounds == 20  # nothing came from the copy
-    assert list(agent.pending) == [0]
+    assert list(agent.pending) == [waiting]
     twin = BANDITS[name](**more)
     twin.play(X, rewards[:20])
     assert agent.levels() == twin.levels()
     np.testing.assert_array_equal(agent.bounds(X), twin.bounds(X))
 
 
-@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", BANDITS)
+def test_no_copy_takes_the_decisions_of_another(name, way):
+    """It knows what was pending when it was made; later decisions are of one agent alone."""
+    X = np.eye(3)
+    agent = BANDITS[name]()
+    before = agent.choose(X)
+    copies = [WAYS[way](agent) for _ in range(2)]
+    family = [agent, *copies]
+    later = [one.choose(X) for one in family]
+    assert len({decision.id for decision in [before, *later]}) == 4
+    for one, own in zip(family, later, strict=True):
+        for foreign in (decision for decision in later if decision is not own):
+            for given in (foreign, foreign.id):
+                with pytest.raises(ValueError, match="decision must be waiting for a reward"):
+                    one.update(given, 1.0)
+                with pytest.raises(ValueError, match="decision must be waiting for a reward"):
+                    one.forget(given)
+        assert one.rounds == 0
+        one.update(before, 0.5)
+        one.update(own, 0.25)
+        assert (one.rounds, len(one.pending)) == (2, 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", EPISODIC)
 def test_a_copied_episodic_agent_goes_on_alone(name, way):
     mdp = unipac.envs.river_swim(4, horizon=5)
@@ -75,10 +101,65 @@ def test_a_copied_episodic_agent_goes_on_alone(name, way):
     for one in (agent, judge):
         one.play(mdp, episodes=40, seed=1)
     other = WAYS[way](agent)
+    before = [array.copy() for array in agent.state.data]
     expected = judge.play(mdp, episodes=40, seed=2)
     assert_same(other.play(mdp, episodes=40, seed=2), expected)
     assert agent.episodes == 40
+    for array, same in zip(agent.state.data, before, strict=True):
+        np.testing.assert_array_equal(array, same)  # the copy learned alone
     assert_same(agent.play(mdp, episodes=40, seed=2), expected)
+
+
+@pytest.mark.parametrize("replan", ["always", "lazy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", EPISODIC)
+def test_a_copied_agent_with_a_feature_map_goes_on_alone(name, way, replan):
+    """Copied in the middle of an episode, whose rewards both then see."""
+    tiles = TileCoding([0.0], [1.0], 2, bins=3, tilings=2)
+    more = {"episodes": 300} if name == "LSVIUCB" else {}
+    agent = unipac.AGENTS[name](feature_map=tiles, horizon=3, replan=replan, bonus_scale=0.01, **more)
+
+    def play(agent, steps, seed):
+        rng = np.random.default_rng(seed)
+        actions, x = [], rng.random()
+        for _ in range(steps):
+            actions.append(agent.act([x]))
+            x = rng.random()
+            agent.observe(
+                float(rng.random() < 0.5 + 0.3 * actions[-1]), [x], terminated=bool(rng.random() < 0.1)
+            )
+        return actions
+
+    play(agent, 100, seed=0)
+    for seed in range(10):
+        play(agent, 0 if agent._steps else 1, seed)
+    assert agent._steps
+    other = WAYS[way](agent)
+    assert repr(other) == repr(agent)
+    assert "stage" in repr(agent)
+    expected = play(other, 150, seed=1)
+    assert len(set(expected)) == 2
+    levels, episodes = other.levels(), other.episodes
+    assert agent.episodes < episodes
+    assert play(agent, 150, seed=1) == expected
+    assert (agent.levels(), agent.episodes) == (levels, episodes)
+
+
+def test_the_text_of_an_agent_says_how_far_it_is():
+    agent = unipac.NestedOFUL(3, noise=0.3)
+    assert repr(agent) == "<NestedOFUL(3, noise=0.3): 0 rounds>"
+    agent.play(np.eye(3), np.zeros((300, 3)))
+    agent.choose(np.eye(3))
+    assert repr(agent) == "<NestedOFUL(3, noise=0.3): 300 rounds, 1 pending>"
+    agent = unipac.LSVIUCB(np.eye(2)[None], horizon=2, episodes=10**4)
+    assert (
+        repr(agent)
+        == "<LSVIUCB(<1x2x2 array>, horizon=2, n_actions=2, dim=2, total_episodes=10000): 0 episodes>"
+    )
+    agent.act(0)
+    assert repr(agent).endswith(": 0 episodes, stage 1 of another>")
+    agent.observe(0.0, 0)
+    assert repr(agent).endswith(": 0 episodes, stage 2 of another>")
 
 
 def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
@@ -89,8 +170,7 @@ def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
     program = (
         "import unipac.bandits.base.confidence as c; from unipac.linalg import levels;"
         "s = levels.empty(2, 1, 1.0);"
-        "k = c.make_confidence(1, rule=0, radius='mixture', delta=0.5, all_data=False, noise=1.0,"
-        " norm=1.0, regularization=1.0, action_norm=1.0, bonus_scale=1.0);"
+        "k = c.Confidence(True, 0, c.MIXTURE, 0.5, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, -9.0, 9.0);"
         "c.set_radii(s, k, 1, 1); print(s.beta[0], sum(c.set_radii.stats.cache_hits.values()))"
     )
 

@@ -37,12 +37,12 @@ class NaiveAgent:
 
     def __init__(
         self, dim, rule, radius, *, delta=0.05, noise=1.0, norm=1.0, regularization=1.0,
-        action_norm=1.0, all_data=False, alpha=None, bonus_scale=1.0,
+        action_norm=1.0, all_data=False, alpha=None,
     ):  # fmt: skip
         self.d, self.rule, self.radius = dim, rule, radius
         self.delta = delta / 2 if all_data else delta
         self.R, self.S_norm, self.lam, self.L = noise, norm, regularization, action_norm
-        self.all_data, self.alpha, self.bonus_scale = all_data, alpha, bonus_scale
+        self.all_data, self.alpha = all_data, alpha
         self.C = {1: []}  # level -> list of (x, r)
         self.S = 1
 
@@ -67,9 +67,9 @@ class NaiveAgent:
         if self.alpha is not None:
             return self.alpha
         if self.radius == "theorem":
-            return self.bonus_scale * theorem(self.d, level, self.delta)
+            return theorem(self.d, level, self.delta)
         formula = {"determinant": determinant, "mixture": mixture}[self.radius]
-        return self.bonus_scale * formula(Sigma, self.lam, self.R, self.S_norm, delta_l)
+        return formula(Sigma, self.lam, self.R, self.S_norm, delta_l)
 
     def sets(self):
         """(Sigma, b, beta) of each confidence set."""
@@ -82,7 +82,7 @@ class NaiveAgent:
             Sigma, b = self.regression(everything)
             formula = mixture if self.radius == "mixture" else determinant
             radius = formula(Sigma, self.lam, self.R, self.S_norm, self.delta)
-            result.append((Sigma, b, self.bonus_scale * radius))
+            result.append((Sigma, b, radius))
         return result
 
     # -- one round -----------------------------------------------------------------------------

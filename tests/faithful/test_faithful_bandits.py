@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive import FastNaiveAgent, NaiveAgent
+from naive import FastNaiveAgent, NaiveAgent, ball_support, determinant
 
 import unipac
 
@@ -19,7 +19,7 @@ VARIANTS = {
         unipac.NestedOFUL, {"radius": "theorem"}, "nested", "theorem", {"all_data": True}),
     "NestedOFUL-scaled": (
         unipac.NestedOFUL, {"bonus_scale": 0.3}, "nested", "mixture",
-        {"all_data": True, "bonus_scale": 0.3}),
+        {"all_data": True}),
     "OFUL": (unipac.OFUL, {}, "single", "determinant", {}),
     "OFUL-mixture": (unipac.OFUL, {"radius": "mixture"}, "single", "mixture", {}),
 }  # fmt: skip
@@ -50,18 +50,23 @@ def action_sets(rng, dim, rounds, n, kind):
 
 
 def check_run(agent, judge, X, rewards, *, precision=1e-7):
-    """Play; the judge follows the agent's decision, and says whether it would have made it too."""
+    """Play; the judge follows the agent's decision, and says whether it would have made it too.
+
+    The bonus of the choice is scaled; what is said of it is not.
+    """
     norm_scale = judge.S_norm + judge.R
+    scale = getattr(agent, "bonus_scale", 1.0)
     for t in range(len(X)):
-        decision = agent.choose(X[t])
+        decision = agent.choose(X[t] if agent.fixed_actions is None else None)
         means, widths, bonuses = judge.evaluate(X[t])
         ucb = (means + bonuses).min(axis=0)
+        by = (means + scale * bonuses).min(axis=0)
         k = decision.index
         x = X[t, k]
         size = np.linalg.norm(X[t], axis=1).max() * norm_scale
-        assert ucb[k] >= ucb.max() - 1e-9 * size
-        if np.ptp(np.sort(ucb)[-2:]) > 1e-9 * size:
-            assert k == ucb.argmax()
+        assert by[k] >= by.max() - 1e-9 * size
+        if np.ptp(np.sort(by)[-2:]) > 1e-9 * size:
+            assert k == by.argmax()
         attained = (means + bonuses)[:, k].argmin()
         near = np.isclose((means + bonuses)[:, k], ucb[k], rtol=0, atol=1e-9 * size)
         own = np.linalg.norm(x) * norm_scale * precision
@@ -137,6 +142,149 @@ def test_other_norm_bounds(action_norm):
     agent, judge = pair("NestedOFUL", 3, action_norm=action_norm, norm=0.5, regularization=4.0)
     X = action_norm * action_sets(rng, 3, 500, 5, "repeats")
     check_run(agent, judge, X, X @ np.full(3, 0.2) + rng.standard_normal((500, 1)))
+
+
+OPTIMISTIC = {
+    "UPACOFUL": ("disjoint", "theorem", {}, {}),
+    "UPACOFUL-mixture": ("disjoint", "mixture", {"radius": "mixture"}, {}),
+    "NestedOFUL": ("nested", "mixture", {}, {"all_data": True}),
+    "NestedOFUL-levels": ("nested", "mixture", {"all_data": False}, {}),
+    "OFUL": ("single", "determinant", {}, {}),
+    "OFUL-mixture": ("single", "mixture", {"radius": "mixture"}, {}),
+}
+SCALES = [0.0, 0.1, 0.3, 2.0]
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["offered", "fixed"])
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("variant", OPTIMISTIC)
+def test_a_scaled_bonus_changes_the_choice_alone(variant, scale, fixed):
+    """The choice is that of the scaled radius; bounds and certificates are those of the proven one."""
+    rule, radius, arguments, extra = OPTIMISTIC[variant]
+    rng = np.random.default_rng([*OPTIMISTIC].index(variant))
+    common = {"noise": 0.3, "regularization": 1.0 if radius == "theorem" else 0.3, "delta": 0.1}
+    X = action_sets(rng, 3, 250, 6, "arms" if fixed else "repeats")
+    rewards = X @ np.array([0.6, -0.6, 0.5]) + 0.3 * rng.standard_normal((250, 1))
+    arms = {"fixed_actions": X[0]} if fixed else {}
+    looped, played = (
+        unipac.AGENTS[variant.split("-")[0]](3, bonus_scale=scale, **arguments, **common, **arms)
+        for _ in range(2)
+    )
+    assert looped.certified
+    assert looped.guarantee == "none"
+    assert looped.mistake_bound(0.1) == np.inf
+    judge = FastNaiveAgent(3, rule, radius, **extra, **common)
+    chosen = []
+    choose = looped.choose
+    looped.choose = lambda *offered: chosen.append(choose(*offered)) or chosen[-1]
+    check_run(looped, judge, X, rewards)
+    trace = played.play(X[0] if fixed else X, rewards)
+    for field in ("index", "level", "certificate"):
+        np.testing.assert_array_equal(getattr(trace, field), [getattr(d, field) for d in chosen])
+    np.testing.assert_array_equal(played.bounds(X[0]), looped.bounds(X[0]))
+    other = played.choose(X[7]), looped.choose(X[7])  # other actions than the fixed ones
+    assert other[0][1:2] + other[0][3:] == other[1][1:2] + other[1][3:]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_scaled_bonus_changes_the_choice_of_the_ball_alone(scale):
+    """Bounds are those of an agent with the bonus as it is; the choice is judged by brute force."""
+    rng = np.random.default_rng(4)
+    scaled, judge = (unipac.BallOFUL(2, noise=0.3, regularization=0.3, bonus_scale=s) for s in (scale, 1.0))
+    assert (scaled.certified, scaled.guarantee, judge.guarantee) == (True, "none", "regret")
+    Sigma, b = 0.3 * np.eye(2), np.zeros(2)
+    differ = 0
+    for _ in range(80):
+        X = action_sets(rng, 2, 1, 5, "repeats")[0]
+        decision, bounds = scaled.choose(X), judge.bounds(X)
+        k = decision.index
+        np.testing.assert_array_equal(scaled.bounds(X), bounds)
+        assert (decision.mean, decision.ucb, decision.lcb) == (bounds.mean[k], bounds.ucb[k], bounds.lcb[k])
+        assert decision.certificate == min(max(bounds.ucb.max() - bounds.lcb[k], 0.0), 2.0)
+        beta = determinant(Sigma, 0.3, 0.3, 1.0, 0.05)
+        w = np.linalg.solve(Sigma, b)
+        by = [ball_support(Sigma, w, scale * beta, 1.0, x) for x in X]
+        by = [X[i] @ w if value == -np.inf else value for i, value in enumerate(by)]  # they do not meet
+        assert by[k] >= max(by) - 1e-3
+        differ += k != bounds.ucb.argmax()
+        x, reward = X[k], X[k] @ [0.5, -0.6] + 0.3 * rng.standard_normal()
+        scaled.update(decision, reward)
+        judge.absorb([x], [reward])
+        Sigma, b = Sigma + np.outer(x, x), b + reward * x
+    assert differ > 5
+
+
+# -- the range of the rewards ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0])
+@pytest.mark.parametrize("fixed", [False, True], ids=["offered", "fixed"])
+@pytest.mark.parametrize("name", ["NestedOFUL", "UPACOFUL", "OFUL", "BallOFUL", "LinUCB"])
+def test_a_range_of_rewards_is_for_what_is_said(name, fixed, scale):
+    """Bounds are clipped when reported, certificates follow; the choice is as without a range."""
+    rng = np.random.default_rng(6)
+    low, high = -0.2, 0.45
+    X = action_sets(rng, 3, 200, 5, "arms" if fixed else "unit")
+    X *= 0.7
+    rewards = X @ np.array([0.3, 0.2, -0.4]) + 0.1 * rng.standard_normal((200, 1))
+    arms = {"fixed_actions": X[0]} if fixed else {}
+    more = {} if name == "LinUCB" else {"noise": 0.1, "bonus_scale": scale}
+    if name == "UPACOFUL":
+        more["radius"] = "mixture"
+    free, ranged, played = (
+        unipac.AGENTS[name](3, **more, **arms, reward_range=given)
+        for given in (None, (low, high), (low, high))
+    )
+    certificates, clipped = [], 0
+    for offered, row in zip(X, rewards, strict=True):
+        given = [] if fixed else [offered]
+        a, b = free.choose(*given), ranged.choose(*given)
+        of_all, of_ranged = free.bounds(offered), ranged.bounds(offered)
+        np.testing.assert_array_equal(of_ranged.ucb, np.minimum(of_all.ucb, high))
+        np.testing.assert_array_equal(of_ranged.lcb, np.maximum(of_all.lcb, low))
+        assert (a.index, a.level, a.mean, a.width) == (b.index, b.level, b.mean, b.width)
+        assert (b.ucb, b.lcb) == (of_ranged.ucb[b.index], of_ranged.lcb[b.index])
+        clipped += (b.ucb, b.lcb) != (a.ucb, a.lcb)
+        if name == "LinUCB":
+            assert np.isnan(b.certificate)
+        else:
+            assert b.certificate == pytest.approx(max(of_ranged.ucb.max() - b.lcb, 0.0), abs=1e-12)
+            assert b.certificate <= min(a.certificate, high - low) + 1e-12
+        certificates.append(b.certificate)
+        for agent, decision in ((free, a), (ranged, b)):
+            agent.update(decision, row[decision.index])
+    assert clipped > 20
+    assert ranged.consistent
+    trace = played.play(X[0] if fixed else X, rewards)
+    np.testing.assert_array_equal(trace.certificate, certificates)
+
+
+@pytest.mark.parametrize("way", ["choose", "play"])
+@pytest.mark.parametrize("reward_range", [(0.5, 0.9), (-0.9, 0.1)], ids=["too high", "too low"])
+@pytest.mark.parametrize("name", ["NestedOFUL", "UPACOFUL", "OFUL", "BallOFUL"])
+def test_a_range_that_the_rewards_contradict_is_refuted(name, reward_range, way):
+    """Rewards of 0.3 are known better and better; the range does not hold them."""
+    more = {"radius": "mixture"} if name == "UPACOFUL" else {}
+    agent, control = (
+        unipac.AGENTS[name](1, noise=0.1, reward_range=given, **more) for given in (reward_range, (-0.9, 0.9))
+    )
+
+    def certificates_of(agent):
+        if way == "play":
+            return agent.play([[1.0]], np.full((400, 1), 0.3)).certificate
+        certificates = []
+        for _ in range(400):
+            decision = agent.choose([[1.0]])
+            certificates.append(decision.certificate)
+            agent.update(decision, 0.3)
+        return certificates
+
+    with pytest.warns(RuntimeWarning, match="assumption") as caught:
+        refuted = np.isnan(certificates_of(agent))
+    assert len(caught) == 1
+    assert not agent.consistent
+    assert 0 < refuted.argmax() == (~refuted).sum()
+    assert np.isfinite(certificates_of(control)).all()
 
 
 def test_the_judge_can_say_no():

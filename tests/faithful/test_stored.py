@@ -10,7 +10,7 @@ from naive_mdp import NaiveFLUTE, mixture
 import unipac
 from unipac.envs import random_simplex
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
-from unipac.mdp.linear.base import stored
+from unipac.mdp.linear.base import transitions
 from unipac.mdp.linear.base.episodes import Rules
 from unipac.mdp.linear.base.radius import radius_rules
 from unipac.mdp.linear.base.stored import Stored
@@ -192,7 +192,7 @@ def test_a_terminal_transition_has_no_value_after_it_and_a_truncated_episode_has
 @pytest.mark.parametrize("name", RULES)
 def test_what_is_kept_is_what_would_be_computed_anew(name, monkeypatch):
     """Every plan, in chunks of 16 transitions, against one in which nothing is kept."""
-    monkeypatch.setattr(stored, "CHUNK", 200)
+    monkeypatch.setattr(transitions, "CHUNK", 200)
     mdp = random_simplex(n_states=6, n_actions=3, dim=4, horizon=3, seed=1)
     engine = engine_of(name, 3, 3, 4, scale=0.1, regularization=1.0, replan="lazy")
     rng = np.random.default_rng(1)
@@ -239,31 +239,47 @@ def test_only_what_changed_is_computed_again():
     np.testing.assert_array_equal(same, [[True, True, False, False], [True, True, False, False], [True] * 4])
 
 
+@pytest.mark.parametrize("replan", ["lazy", "always"])
 @pytest.mark.parametrize("name", RULES)
-def test_the_state_as_arrays_continues_bit_for_bit(name):
-    """Taken in the middle of an episode."""
-    mdp = random_simplex(n_states=5, n_actions=3, dim=4, horizon=3, seed=2)
-    options = {"scale": 0.1, "regularization": 1.0, "replan": "lazy"}
-    engine, copy = (engine_of(name, 3, 3, 4, **options) for _ in range(2))
+def test_the_state_as_arrays_continues_bit_for_bit(name, replan):
+    """Taken between episodes, before and after a plan; the plan that is kept is older than the data."""
+    mdp = random_simplex(n_states=40, n_actions=5, dim=17, horizon=3, seed=2)
+    options = {"scale": 0.1, "regularization": 1.0, "replan": replan}
+    engine = engine_of(name, 3, 5, 17, **options)
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(500):
         engine.prepare()
         for _ in episode(mdp, engine, rng):
             pass
-    engine.prepare()
-    a, level = engine.choose(0, mdp.features[0], engine.S + 1)
-    engine.learn(0, level, mdp.features[0, a], 0.5, mdp.features[1], False)
-    copy.restore({key: array.copy() for key, array in engine.arrays().items()})
+    kept = 0
+    for k in range(500, 530):
+        if k % 2:
+            engine.prepare()
+        copy = engine_of(name, 3, 5, 17, **options)
+        copy.restore(type(engine.saved())(*(array.copy() for array in engine.saved())), k)
+        assert_same_estimates(engine, copy)
+        kept += not copy.prepare()
+        for each in (engine, copy):
+            each.prepare()
+            rng = np.random.default_rng(k)
+            for _ in episode(mdp, each, rng):
+                pass
+    assert kept > 20 or replan == "always"  # episodes before which there was no new plan
     for each in (engine, copy):
-        each.end_episode()
         rng = np.random.default_rng(1)
         for _ in range(300):
             each.prepare()
             for _ in episode(mdp, each, rng):
                 pass
-    theirs = copy.arrays()
-    for key, array in engine.arrays().items():
-        np.testing.assert_array_equal(array, theirs[key])
+    assert_same_estimates(engine, copy)
+    for array, other in zip(engine.saved(), copy.saved(), strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+def assert_same_estimates(engine, other):
+    assert engine.planned == other.planned
+    for array, same in zip(engine.estimates, other.estimates, strict=True):
+        np.testing.assert_array_equal(array[:, : engine.planned], same[:, : engine.planned])
 
 
 def test_room_for_more_levels():
@@ -291,7 +307,9 @@ def test_room_for_more_levels():
 def test_fixed_radius_and_negligible_features():
     options = {"scale": 0.01, "regularization": 1.0, "replan": "always"}
     engine = engine_of("NestedFLUTE", 2, 2, 3, radius="explicit", **options)
-    np.testing.assert_allclose(engine.data.beta[:, 0], 0.01 * engine.rules.constants[0, 0])
+    np.testing.assert_allclose(engine.data.beta[:, 0], engine.rules.constants[0, 0])
+    engine.prepare()
+    np.testing.assert_allclose(engine.estimates.beta[:, 0], 0.01 * engine.rules.constants[0, 0])
     zero = np.zeros((2, 3))
     for _ in range(5):
         engine.prepare()

@@ -16,21 +16,26 @@ from unipac import envs
 
 def bandit(agent):
     instance = envs.sphere(4, 7, noise=0.3)
+    try:
+        agent.made_for(instance, rounds=50, seed=1)
+    except ValueError:  # for fixed arms only
+        instance = envs.soare(3)
     rounds = instance.rounds(0, 20, seed=1)
+    X = rounds.actions[0] if rounds.actions.ndim == 3 else rounds.actions
     one = agent.made_for(instance, rounds=50, seed=1)
-    for X in rounds.actions[:3]:
+    for _ in range(3):
         one.update(one.choose(X), 0.25)
-    one.bounds(rounds.actions[0])
+    one.bounds(X)
     one.play(rounds.actions, rounds.rewards)
     one.play(instance, rounds=10, seed=2)
     if agent.counts_many:
-        one.update(one.choose(rounds.actions[3]), 0.25, times=10**6)
+        one.update(one.choose(X), 0.25, times=10**6)
     if agent.absorbs:
-        one.absorb(rounds.actions[0], rounds.rewards[0])
+        one.absorb(X, X[:, 0])
     if "fixed_actions" in inspect.signature(agent).parameters:
-        fixed = agent.made_for(instance, rounds=50, seed=1, fixed_actions=rounds.actions[0])
+        fixed = agent.made_for(instance, rounds=50, seed=1, fixed_actions=X)
         fixed.update(fixed.choose(), 0.25)
-        fixed.play(rounds.actions[0], rounds.rewards)
+        fixed.play(X, rounds.rewards)
 
 
 def mdp(agent):

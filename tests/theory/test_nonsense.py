@@ -149,6 +149,10 @@ def test_any_arguments_at_once(data):
             lambda: theory.flute_mistake_bound(0.1, 2, 2, 0.1, radius="none", n_states=2),
             "radius must be one of",
         ),
+        (
+            lambda: theory.flute_mistake_bound(0.5, 2, 10**4, 0.1, n_states=2),
+            "eps must be larger for horizon = 10000, got 0.5",
+        ),
         (lambda: metrics.aggregate_slack([1], horizon=2, delta=0), "delta must be strictly between 0 and 1"),
         (lambda: metrics.aggregate_slack([1], horizon=-3), "horizon must be an integer >= 1"),
         (lambda: metrics.aggregate_slack([0], horizon=3), "episodes must be from 1 to"),

@@ -32,10 +32,11 @@ from unipac import _checks as check
 from unipac._agents import agent
 from unipac._inputs import check_norms
 from unipac.bandits.base import guard as kernels
-from unipac.bandits.base.agent import BanditAgent, Verdict
+from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.guarding import GuardAgent
 from unipac.bandits.base.records import Trace
 from unipac.bandits.base.rounds import Record
+from unipac.bandits.base.verdict import Verdict
 from unipac.bandits.linucb import LinUCB
 from unipac.bandits.oful import OFUL
 from unipac.envs import BanditInstance

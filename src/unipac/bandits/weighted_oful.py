@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
-from unipac.bandits.base.levelled import Saved
+from unipac.bandits.base.levelled import Saved, check_growth
 from unipac.bandits.base.regressions import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
@@ -120,6 +120,7 @@ class WeightedOFUL(RegressionsAgent):
 
     def _weigh(self, x: Array, y: float, level: int, times: int, noise: float) -> None:
         sigma = max(noise, self.noise / math.sqrt(self.dim)) if self.radius == "bernstein" else noise
+        check_growth(times, self.regularization, self.action_norm / sigma)
         insert(self.state, (0,), x / sigma, y / sigma, times, self.regularization)
         self._weight[0] += times / sigma**2
 

@@ -25,7 +25,7 @@ from typing import Literal
 
 from unipac import _checks as check
 from unipac._constants import TIE
-from unipac.theory.bounds import level_size
+from unipac.theory.bounds import LARGEST_LEVEL, level_size
 from unipac.theory.mdp_radii import LARGEST_HORIZON, flute_explicit, flute_finite, members_bound
 
 
@@ -74,6 +74,8 @@ def flute_mistake_bound(
     gap = math.inf
     level = 1
     while gap > grid / (4 * H) or level <= 3:  # deeper levels add less than a quarter of ε an episode
+        if level > LARGEST_LEVEL:  # the cover of the radius has a least resolution, which grows with H
+            raise ValueError(f"eps must be larger for horizon = {H}, got {check.shown(eps)}")
         rooms.append(level_size(dim, level, regularization))
         gaps.append(gap)
         beta = _full_radius(dim, H, level, delta, radius, n_states, nested, regularization)

@@ -17,7 +17,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self, SupportsFloat, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from unipac._agents import Agent, agent, parameter
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats, read_only
 from unipac._warnings import warn
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
+from unipac.bandits.base.verdict import REFUTED, Verdict
 from unipac.envs import BanditInstance
 
 Array = NDArray[np.float64]
@@ -34,22 +35,6 @@ Array = NDArray[np.float64]
 ONCE = 1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
-
-REFUTED = 1e-12
-"""Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
-
-
-class Verdict(NamedTuple):
-    """What is known of a chosen action."""
-
-    chosen: int
-    level: int
-    mean: float
-    width: float
-    ucb: float
-    lcb: float
-    certificate: float
-    refuted: bool
 
 
 @agent
@@ -457,6 +442,14 @@ class BanditAgent(Agent):
             "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
         }
         return progress, arrays
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        dim = arrays["pending.actions"].shape[1]
+        if "dim" in parameters:
+            check.require(
+                parameters["dim"] == dim, "dim", f"{dim}, as that of the actions", parameters["dim"]
+            )
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._rounds = check.count("rounds", progress["rounds"], least=0, most=check.LARGEST_COUNT)

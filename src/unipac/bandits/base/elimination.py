@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import check_norms
-from unipac.bandits.base.agent import Verdict
 from unipac.bandits.base.regressions import RegressionsAgent, insert
+from unipac.bandits.base.verdict import Verdict
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from unipac._jit import jit
 from unipac.bandits.base import rounds as single
-from unipac.bandits.base.agent import REFUTED
 from unipac.bandits.base.confidence import Confidence
 from unipac.bandits.base.confidence import set_radii as set_own_radii
+from unipac.bandits.base.verdict import REFUTED
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, simd

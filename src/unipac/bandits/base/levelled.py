@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._constants import NEGLIGIBLE
+from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._memory import require_room
 from unipac.bandits.base import rounds as kernels
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.confidence import RADII, Confidence, set_radii
@@ -53,6 +54,19 @@ class Saved(NamedTuple):
     """(S,)."""
 
 
+def check_ratio(regularization: float, action_norm: float) -> None:
+    """Refuse a λ so small that widths are lost to rounding."""
+    least = SMALLEST_RATIO * action_norm**2
+    expected = f"at least {least:g} ({SMALLEST_RATIO:g} action_norm²), or widths are lost to rounding"
+    check.require(regularization >= least, "regularization", expected, regularization)
+
+
+def check_growth(times: int, regularization: float, action_norm: float) -> None:
+    """Refuse so many equal rounds in one step that widths are lost to rounding."""
+    most = LARGEST_GROWTH * regularization / action_norm**2
+    check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
+
+
 @agent
 class LevelledAgent(BanditAgent):
     """A bandit agent over levels of ridge regressions; the algorithms derive from it.
@@ -66,6 +80,10 @@ class LevelledAgent(BanditAgent):
 
     regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ratio(self.regularization, self.action_norm)
+
     # -- what an algorithm writes --------------------------------------------------------------
 
     def _sets(self) -> Confidence:
@@ -75,6 +93,7 @@ class LevelledAgent(BanditAgent):
     # -- state ---------------------------------------------------------------------------------
 
     def _empty(self) -> Levels:
+        require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
         levels = empty(INITIAL_LEVELS, self.dim, self.regularization)
@@ -168,6 +187,7 @@ class LevelledAgent(BanditAgent):
     def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
         """Learn a round; ``known``: the kernels have evaluated its action last."""
         if times > 1:
+            check_growth(times, self.regularization, self.action_norm)
             self._make_room(x, times)
         action, reward = self._single
         action[0] = x

@@ -15,7 +15,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.bandits.base import regressions as models
 from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.levelled import LevelledAgent
+from unipac.bandits.base.levelled import LevelledAgent, check_growth
 from unipac.bandits.base.records import Decision, Trace
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
@@ -111,6 +111,7 @@ class PerActionAgent(LevelledAgent):
         if not self.disjoint:
             super()._learn(x, y, level, times, known)
         else:
+            check_growth(times, self.regularization, self.action_norm)
             models.insert(self.state, (level - 1,), x, y, times, self.regularization)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:

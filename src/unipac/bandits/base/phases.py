@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats
-from unipac.bandits.base.agent import BanditAgent, Verdict
+from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Decision, Trace
+from unipac.bandits.base.verdict import Verdict
 from unipac.envs import BanditInstance
 
 Array = NDArray[np.float64]

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
+from unipac._memory import require_room
 from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.levelled import Saved
+from unipac.bandits.base.levelled import Saved, check_growth, check_ratio
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast.evaluate import evaluate_all
@@ -33,6 +34,7 @@ MISSING = -1
 
 def regressions(count: int, dim: int, regularization: float) -> Levels:
     """So many of them, without data."""
+    require_room("dim", f"{count} regressions", 8 * count * dim * (dim + 2))
     levels = stack.empty(count, dim, regularization)
     for rows in levels.rows:
         ridge.reset(rows, regularization)
@@ -94,6 +96,10 @@ class RegressionsAgent(BanditAgent):
     norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
     regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ratio(self.regularization, self.action_norm)
+
     def _entries(self) -> int | None:
         """How many regressions there are; None if it changes."""
         return 1
@@ -131,4 +137,5 @@ class RegressionsAgent(BanditAgent):
         return fixed_design(p, noise=self.noise, norm=self.norm, regularization=self.regularization)
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        check_growth(times, self.regularization, self.action_norm)
         insert(self.state, (0,), x, y, times, self.regularization)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
-from unipac.bandits.base.agent import REFUTED, Verdict
 from unipac.bandits.base.confidence import Confidence, set_radii
 from unipac.bandits.base.confidence import unpacked as confidence_of
+from unipac.bandits.base.verdict import REFUTED, Verdict
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one

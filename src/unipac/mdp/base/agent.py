@@ -175,6 +175,7 @@ class EpisodicAgent(_Sized):
                 raise ValueError("act must be followed by observe, got a second act")
             seen = self._seen("observation", observation)
             if not self._steps:
+                self._check_total("act", 1)
                 self._prepare()
             action, level = self._action(
                 len(self._steps), self._steps[-1].level if self._steps else None, seen
@@ -304,6 +305,7 @@ class EpisodicAgent(_Sized):
         world = world_of(mdp)
         with self._lock:
             self._between_episodes("play")
+            self._check_total("episodes", K)
             first = self._episodes if start is None else check.count("start", start, least=0)
             trace = empty_trace(K, self.horizon)
             done = 0
@@ -360,6 +362,7 @@ class EpisodicAgent(_Sized):
         choice, reward = arrays["episode.choice"], arrays["episode.reward"]
         seen, following = arrays["episode.seen"], arrays["episode.following"]
         n = len(seen)
+        self._check_total("episodes", min(n, 1))  # that under way
         sound = (
             choice.shape == (n, 2)
             and choice.dtype == np.int64
@@ -393,6 +396,10 @@ class EpisodicAgent(_Sized):
     def _between_episodes(self, what: str) -> None:
         if self._waiting is not None or self._steps:
             raise ValueError(f"{what} must come between episodes, got one under way")
+
+    def _check_total(self, name: str, count: int) -> None:
+        expected = f"such that there are at most {check.LARGEST_COUNT} episodes"
+        check.require(self._episodes + count <= check.LARGEST_COUNT, name, expected, count)
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         shape = (self.horizon, self.n_states, self.n_actions)

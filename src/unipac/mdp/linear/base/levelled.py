@@ -7,7 +7,7 @@ came before (``counted``, ``episodes``); with a feature map they are stored (``s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, SupportsIndex, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._constants import NEGLIGIBLE
+from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.envs.simulation import World
@@ -97,6 +97,8 @@ class LinearAgent(EpisodicAgent):
             self.n_states = 0
             told = (getattr(self.feature_map, name, getattr(self, name)) for name in ("n_actions", "dim"))
             self.n_actions, self.dim = map(check.count, ("n_actions", "dim"), told)
+        expected = f"at least {SMALLEST_RATIO:g}, or widths are lost to rounding"
+        check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
         self.lazy = self.replan == "lazy"
         self.caps = np.array([self._largest_value(h) for h in range(self.horizon)], dtype=np.float64)
         self._way: Any = Storing(self) if self.features is None else Counting(self)
@@ -116,6 +118,13 @@ class LinearAgent(EpisodicAgent):
             pairs = mdp.n_states * mdp.n_actions
             features = np.eye(pairs).reshape(mdp.n_states, mdp.n_actions, pairs)
         return {"features": features, "horizon": mdp.horizon}
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        given = parameters["features"] if parameters["feature_map"] is None else parameters["feature_map"]
+        dim = given.shape[-1] if isinstance(given, np.ndarray) else getattr(given, "dim", parameters["dim"])
+        found, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
+        check.require(found[::2] == expected, "state.rows", "of this horizon and dim", found)
 
     @staticmethod
     def refuse_negligible(name: str, phi: Array) -> None:

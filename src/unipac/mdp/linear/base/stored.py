@@ -48,7 +48,7 @@ class SavedStored(NamedTuple):
     rewards: Array
     """(H, U, d)."""
     planned_rows: Array
-    """(H, P, d, d + 2): those of the last plan, where plans are kept; else P = 0."""
+    """(H, P, d, d + 2): those of the last plan; P = 0 if there was none."""
     planned_rewards: Array
     """(H, P, d)."""
     counts: Integers
@@ -62,7 +62,7 @@ class SavedStored(NamedTuple):
     level: Integers
     """(N,)."""
     widths: Array
-    """Of the following features in the P levels of the last plan, group by group, level by level."""
+    """Of the following features in the levels of the last plan that matter, group by group, level by level."""
 
 
 class Stored:
@@ -85,7 +85,6 @@ class Stored:
         )
         self.planned = 0
         """The levels of the last plan."""
-        self._keep_plans = rules.rise >= 0.0
         self._planned_rows = np.zeros((H, 0, dim, dim + 2))
         self._planned_rewards = np.zeros((H, 0, dim))
         self.rounds: list[list[Rounds]] = [[self._no_rounds()] for _ in range(H - 1)]
@@ -198,9 +197,8 @@ class Stored:
                 M = estimates.factors[h, i]
                 estimates.w[h, i] = (M @ b[i + 1 - lowest]) @ M
         self.planned = S
-        if self._keep_plans:
-            self._planned_rows = data.rows[:, :S].copy()
-            self._planned_rewards = data.rewards[:, :S].copy()
+        self._planned_rows = data.rows[:, :S].copy()
+        self._planned_rewards = data.rewards[:, :S].copy()
 
     def _value_sums(self, h: int, lowest: int) -> Array | float:
         """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
@@ -220,7 +218,12 @@ class Stored:
         U, P, data = self._used, len(self._planned_rows[0]), self.data
         groups = [rounds for stage in self.rounds for rounds in stage]
         shape = (len(self.rounds), max((len(stage) for stage in self.rounds), default=1))
-        widths = [width[: group.planned].reshape(-1) for group in groups for width in group.widths[:P]]
+        widths = [
+            width[: group.planned].reshape(-1)
+            for stage in self.rounds
+            for g, group in enumerate(stage)
+            for width in group.widths[: self._needed(g, P)]
+        ]
         none = (0, self.n_actions, self.dim)
         return SavedStored(
             data.rows[:, :U],
@@ -265,15 +268,16 @@ class Stored:
             "taken": (N, d),
             "following": (N, A, d),
             "level": (N,),
-            "widths": (int(saved.planned_counts.sum()) * P * A,),
         }
         for name, shape in shapes.items():
             check_shape(getattr(saved, name), shape)
+        needed = np.array([self._needed(g, P) for g in range(groups)])
+        check_shape(saved.widths, (int((saved.planned_counts * needed).sum()) * A,))
         check_levels(saved.size, self.rules.rule)
         counts, planned = saved.counts, saved.planned_counts
         sound = (
             self._capacity() > U or self.rules.rule == SINGLE,
-            0 <= P <= U and (self._keep_plans or P == 0),
+            0 <= P <= U,
             counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
             counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
             0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d),
@@ -286,12 +290,12 @@ class Stored:
         if self.rules.rule == DISJOINT:
             self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
         begin = width = 0
-        flat = [rounds for stage in self.rounds for rounds in stage]
-        for rounds, count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
+        flat = [(g, rounds) for stage in self.rounds for g, rounds in enumerate(stage)]
+        for (g, rounds), count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
             part = slice(begin, begin + int(count))
             rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
             rounds.planned = int(at_plan)
-            for _ in range(P):
+            for _ in range(self._needed(g, P)):
                 block = saved.widths[width : width + at_plan * A].reshape(-1, A)
                 rounds.widths.append(np.empty((len(rounds.level), A)))
                 rounds.widths[-1][:at_plan] = block
@@ -301,12 +305,13 @@ class Stored:
         if P > 0:
             self._plan_again(saved, P)
         self._take_over(saved.rows, saved.rewards, saved.size, saved.rotations)
-        self._dirty[:] = 1
-        for h in range(1, H):
-            for i in range(P):
-                if not np.array_equal(saved.rows[h, i], saved.planned_rows[h, i]):
-                    for rounds in self.rounds[h - 1]:
-                        rounds.forget_widths(i + 1, i + 1)
+        for h in range(H):
+            changed = (saved.rows[h, :P] != saved.planned_rows[h]).any(axis=(1, 2))
+            changed |= (saved.rewards[h, :P] != saved.planned_rewards[h]).any(axis=1)
+            self._dirty[h] = int(changed.argmax()) + 1 if changed.any() else P + 1
+            for i in np.flatnonzero(changed) if h > 0 else ():
+                for rounds in self.rounds[h - 1]:
+                    rounds.forget_widths(int(i) + 1, int(i) + 1)
 
     def _plan_again(self, saved: SavedStored, P: int) -> None:
         """The last plan, from its data and the transitions that there were."""
@@ -316,8 +321,8 @@ class Stored:
         for rounds in flat:
             rounds.count = rounds.planned
         for h, stage in enumerate(self.rounds):
-            for rounds in stage:
-                for i in range(P):
+            for g, rounds in enumerate(stage):
+                for i in range(self._needed(g, P)):
                     rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
         self._S = P
         self.plan()
@@ -339,8 +344,16 @@ class Stored:
                 self.data.logdet[h, i] = ridge.log_determinant(self.data.rows[h, i], rules.regularization)
             set_radii(self.data, rules, h, 1, levels)
 
+    def _needed(self, group: int, levels: int) -> int:
+        """Of how many levels, out of so many, a group of transitions needs the widths."""
+        return min(group + 1, levels) if self.rules.rule == DISJOINT else levels
+
     def _capacity(self) -> int:
         return 1 if self.rules.rule == SINGLE else len(self.rules.constants)
+
+    def _levels_of(self, group: int, P: int) -> int:
+        """In how many of P levels a group of transitions has widths: if levels are disjoint, those up to its own."""
+        return min(group + 1, P) if self.rules.rule == DISJOINT else P
 
     def _no_rounds(self) -> Rounds:
         return Rounds(self.n_actions, self.dim)

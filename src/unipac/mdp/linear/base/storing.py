@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._inputs import check_norms, floats
+from unipac._memory import require_room
 from unipac.mdp.base.agent import Step
 from unipac.mdp.linear.base.counted import Counted
 from unipac.mdp.linear.base.counting import INITIAL_LEVELS
@@ -31,6 +32,8 @@ class Storing:
     def empty(self, levels: int = INITIAL_LEVELS) -> Stored:
         """No data, with room for so many levels."""
         a = self.agent
+        what = f"{a.horizon} stages and {levels} levels of {a.dim} features"
+        require_room("feature_map", what, 16 * a.horizon * levels * a.dim * (a.dim + 2))
         return Stored(a.n_actions, a.dim, a.make_rules(levels), a.caps)
 
     def saved(self) -> SavedStored:

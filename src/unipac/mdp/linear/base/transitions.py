@@ -101,7 +101,9 @@ class Rounds:
             end = min(begin + size, self.count)
             values = np.empty((top - low + 1, end - begin))
             least = np.full((end - begin, n_actions), math.inf)
-            means = w @ self.following[begin:end].reshape(-1, d).T
+            columns = np.ascontiguousarray(self.following[begin:end].reshape(-1, d).T)
+            means = np.empty((top, columns.shape[1]))
+            _means(w, columns, means)
             for i in range(top):
                 first = max(begin, self.fresh[i])
                 if first < end:
@@ -113,11 +115,46 @@ class Rounds:
                 _least_value(means[i], width, estimates.beta[h, i], cap, least, values[max(0, i + 1 - low)])
             if nested:
                 values[self.level[begin:end] > np.arange(low, top + 1)[:, None]] = 0.0
-            sums += values @ self.taken[begin:end]
+            _add_products(values, self.taken[begin:end], sums)
         for i in range(top):
             self.fresh[i] = self.count
         self.planned = self.count
         return sums
+
+
+@jit
+def _means(w: Array, columns: Array, means: Array) -> None:
+    """The products w @ columns, each of them summed in the order of its terms.
+
+    So that a plan has the same bits whenever it is made, however many levels and transitions there are besides:
+    those of a BLAS depend on the shape. The same holds for ``_add_products``.
+    """
+    d, n = columns.shape
+    for i in range(w.shape[0]):
+        for k in range(n):
+            means[i, k] = 0.0
+        j = 0
+        while j + 4 <= d:
+            for k in range(n):
+                mean = means[i, k] + w[i, j] * columns[j, k]
+                mean += w[i, j + 1] * columns[j + 1, k]
+                mean += w[i, j + 2] * columns[j + 2, k]
+                means[i, k] = mean + w[i, j + 3] * columns[j + 3, k]
+            j += 4
+        while j < d:
+            for k in range(n):
+                means[i, k] += w[i, j] * columns[j, k]
+            j += 1
+
+
+@jit
+def _add_products(values: Array, taken: Array, sums: Array) -> None:
+    """Add values @ taken to the sums, row after row."""
+    for i in range(values.shape[0]):
+        for k in range(taken.shape[0]):
+            value = values[i, k]
+            for j in range(taken.shape[1]):
+                sums[i, j] += value * taken[k, j]
 
 
 @jit

@@ -1,0 +1,64 @@
+"""The contract of bandit agents, held against every one in the registry."""
+
+import any_checks
+import bandit_checks
+import pytest
+import registry_cases as cases
+
+import unipac
+
+NAMES = cases.names("bandit")
+CASES = cases.all_cases("bandit")
+REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+
+
+def plain(name):
+    return cases.bandit_case(unipac.AGENTS[name], name)
+
+
+@REFUTED
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_play_is_the_loop(case):
+    bandit_checks.check_play_is_the_loop(case)
+
+
+@REFUTED
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("word", [word for word in bandit_checks.CHECKS if word != "play is the loop"])
+def test_promises(name, word):
+    bandit_checks.CHECKS[word](plain(name))
+
+
+@REFUTED
+@pytest.mark.parametrize("case", [case for case in CASES if case.label not in NAMES], ids=str)
+@pytest.mark.parametrize("word", ["times", "late rewards", "bounds"])
+def test_promises_with_other_parameters(case, word):
+    bandit_checks.CHECKS[word](case)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "reward_range" not in c.parameters], ids=str)
+def test_certificates_with_other_parameters(case):
+    bandit_checks.check_certificates(case, runs=30)
+
+
+@REFUTED
+@pytest.mark.parametrize("way", any_checks.WAYS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_copies_and_files_go_on_alone(case, way, tmp_path):
+    bandit_checks.check_goes_on(case, way, tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_are_never_reused(name, tmp_path):
+    bandit_checks.check_ids(plain(name), tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_says_what_is_proven(case):
+    any_checks.check_says_what_is_proven(case)
+    any_checks.check_parameters_are_fields(case)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_documented(name):
+    any_checks.check_is_documented(name, unipac.AGENTS[name])

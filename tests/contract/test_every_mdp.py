@@ -1,0 +1,40 @@
+"""The contract of agents for MDPs, held against every one in the registry."""
+
+import any_checks
+import mdp_checks
+import pytest
+import registry_cases as cases
+
+import unipac
+
+NAMES = cases.names("mdp")
+CASES = cases.all_cases("mdp")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_play_is_the_loop(case):
+    mdp_checks.check_play_is_the_loop(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("word", mdp_checks.CHECKS)
+def test_promises(case, word):
+    mdp_checks.CHECKS[word](case)
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2])
+@pytest.mark.parametrize("way", any_checks.WAYS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
+    mdp_checks.check_goes_on(case, way, tmp_path, stages)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_says_what_is_proven(case):
+    any_checks.check_says_what_is_proven(case)
+    any_checks.check_parameters_are_fields(case)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_documented(name):
+    any_checks.check_is_documented(name, unipac.AGENTS[name])

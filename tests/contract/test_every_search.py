@@ -1,0 +1,36 @@
+"""The contract of searches, held against every one in the registry."""
+
+import any_checks
+import pytest
+import registry_cases as cases
+import search_checks
+
+import unipac
+
+pytestmark = pytest.mark.nojit
+
+NAMES = cases.names("search")
+CASES = cases.all_cases("search")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("word", search_checks.CHECKS)
+def test_promises(case, word):
+    search_checks.CHECKS[word](case)
+
+
+@pytest.mark.parametrize("way", any_checks.WAYS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_copies_and_files_go_on_alone(case, way, tmp_path):
+    search_checks.check_goes_on(case, way, tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_says_what_is_proven(case):
+    any_checks.check_says_what_is_proven(case)
+    any_checks.check_parameters_are_fields(case)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_documented(name):
+    any_checks.check_is_documented(name, unipac.AGENTS[name])
