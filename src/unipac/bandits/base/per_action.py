@@ -6,6 +6,7 @@ one round at a time is the protocol's own loop; ``decision.level`` is the number
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from unipac._agents import agent, parameter
 from unipac.bandits.base import regressions as models
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.levelled import LevelledAgent, check_growth
-from unipac.bandits.base.records import Decision, Trace
+from unipac.bandits.base.records import Trace
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
 
@@ -54,6 +55,12 @@ class PerActionAgent(LevelledAgent):
         check.require(fits, "n_actions", "given with disjoint=True, and only then", self.n_actions)
         if self.disjoint:
             self.__dict__["absorbs"] = False  # a logged round does not tell which action it was
+            vars(self).update(  # in place of what is compiled for a single regression
+                _decide=functools.partial(BanditAgent._decide, self),
+                _reward=functools.partial(BanditAgent._reward, self),
+                _learn=self._learn_own,
+                _play=self._play_all,
+            )
             if self.fixed_actions is not None:
                 self._check_count(self._arms)
 
@@ -98,25 +105,10 @@ class PerActionAgent(LevelledAgent):
         k = int(self._bounds(X)[2].argmax())
         return k, k + 1
 
-    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        return BanditAgent._decide(self, X, fixed) if self.disjoint else super()._decide(X, fixed)
+    def _learn_own(self, x: Array, y: float, level: int, times: int) -> None:
+        check_growth(times, self.regularization, self.action_norm)
+        models.insert(self.state, (level - 1,), x, y, times, self.regularization)
 
-    def _reward(self, waiting: Decision, value: float, times: int) -> None:
-        if not self.disjoint:
-            super()._reward(waiting, value, times)
-        else:
-            BanditAgent._reward(self, waiting, value, times)
-
-    def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
-        if not self.disjoint:
-            super()._learn(x, y, level, times, known)
-        else:
-            check_growth(times, self.regularization, self.action_norm)
-            models.insert(self.state, (level - 1,), x, y, times, self.regularization)
-
-    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
-        if not self.disjoint:
-            super()._play(X, y, truth, trace)
-        else:
-            self._check_count(X)
-            BanditAgent._play(self, X, y, truth, trace)
+    def _play_all(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        self._check_count(X)
+        self._loop(X, y, truth, trace, None)
