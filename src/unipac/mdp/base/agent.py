@@ -146,8 +146,8 @@ class EpisodicAgent(_Sized):
 
         With finitely many states ``np.asarray(policy)`` is its table (H, S).
         """
-        with self._lock:
-            return TablePolicy(self._plan().action[:, -1].copy())
+        twin = self._clone()  # a question changes nothing: the plan is made by another
+        return TablePolicy(twin._plan().action[:, -1].copy())
 
     def certificate(self, observation: SupportsIndex) -> float:
         """How much the policy of the next episode can be worse than the best, if it starts in this state.
