@@ -4,8 +4,9 @@ unipac data get icu-sepsis
 python examples/icu_sepsis.py [--episodes 1000]
 
 The value is the exact probability that a patient survives under the greedy policy; the certificate is proven: with
-probability 0.95 the best policy is better by no more, whatever `bonus_scale` is. So many states need many patients:
-look how far a proof gets, and what is learned without one. An episode takes 20 to 50 ms: each policy is valued exactly.
+probability 0.95 the best policy is better by no more, whatever `bonus_scale` is. 17,825 pairs of state and treatment
+need many patients: a thousand are too few for any of these agents. An episode takes 20 to 50 ms, as each policy is
+valued exactly.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     Observations are states and actions are actions, both ``Discrete``. An episode ends in a terminal state
     of the MDP or after `horizon` steps, with ``terminated`` = True, not ``truncated``: the sum of rewards
     ends there by the definition of the problem, and the value of what follows is 0. ``info["stage"]`` is
-    the stage, from 1, at which the next action will be taken; it is horizon + 1 at the end.
+    the stage, from 1, at which the next action will be taken; it is horizon + 1 at the end. So an episode ends
+    otherwise at the last stage than before: agents that pool the stages must ``play(mdp)`` instead.
 
     Args:
         mdp: any FiniteMDP, or the name of a linear one in ``unipac.envs.MDPS``.
