@@ -302,6 +302,9 @@ class EpisodicAgent(_Sized):
         self._check_mdp(mdp)
         K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
         starts = self._initial_states(initial_states, K)
+        if starts is not None:
+            over = starts[mdp.terminal[starts]]
+            check.require(over.size == 0, "initial_states", "states that are not terminal", over[:1].tolist())
         world = world_of(mdp)
         with self._lock:
             self._between_episodes("play")
@@ -335,7 +338,8 @@ class EpisodicAgent(_Sized):
             self._learn(episode)
             self._episodes += 1
             trace.gap[k] = world.optimal[s] - values[0, -1, s]
-            trace.level[k] = episode.level + 1
+            trace.level[k, : len(episode.level)] = episode.level + 1
+            trace.level[k, len(episode.level) :] = 0
             trace.reward[k] = episode.reward.sum()
             trace.bound[k] = plan.bound[s]
             trace.replanned[k] = plan.fresh

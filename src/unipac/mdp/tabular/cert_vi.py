@@ -115,10 +115,10 @@ class CertVI(TabularAgent):
         out, k = np.empty((4, len(states))), 0
         while k < len(states):
             self._make_room()
-            before, k = k, play(self.state, self._rules, world, states, uniforms, k, out, trace.replanned)
+            before, told = k, (out, trace.level, trace.replanned)
+            k = play(self.state, self._rules, world, states, uniforms, k, *told)
             self._episodes += k - before
         trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
-        trace.level[:] = 1
 
     @property
     def certified(self) -> bool:
