@@ -197,7 +197,7 @@ def choose(
 
 
 @jit
-def certify(data: Data, rewards: Rewards, rules: Rules, action: Integers, V: Array) -> None:
+def certify(data: Data, rewards: Rewards, rules: Rules, scale: float, action: Integers, V: Array) -> None:
     """Fill the lower values ``V`` (H + 1, outcomes) of a policy."""
     n_states = action.shape[1]
     for h in range(rules.horizon, -1, -1):
@@ -207,7 +207,7 @@ def certify(data: Data, rewards: Rewards, rules: Rules, action: Integers, V: Arr
             if h < rules.horizon:
                 x = rules.layout.number[s, action[h, s]]
                 paid = reward_bounds(rewards, rules.layout, rules.dim, h, x)[0]
-                V[h, s] = paid + lower_bound(data, rules, h, x, V[h + 1])
+                V[h, s] = paid + lower_bound(data, rules, h, x, V[h + 1], scale)
 
 
 @jit
@@ -218,7 +218,7 @@ def compute(state: State, data: Data, rules: Rules) -> None:
     if rules.scale != 1.0:
         choose(data, state.rewards, rules, 1.0, np.empty_like(state.action), Q, V)
     low = np.empty_like(V)
-    certify(data, state.rewards, rules, state.action, low)
+    certify(data, state.rewards, rules, 1.0, state.action, low)
     for s in range(state.bound.size):
         state.bound[s] = rules.horizon * rules.low + rules.unit * V[0, s]
         state.lower[s] = rules.horizon * rules.low + rules.unit * low[0, s]

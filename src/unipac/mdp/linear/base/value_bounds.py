@@ -120,7 +120,7 @@ def counted_upper(data: Data, rules: Rules, cell: int, V: Array, top: float, sca
 
 
 @jit
-def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float) -> float:
+def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float, scale: float) -> float:
     """The least mean of V over the ball of a cell, for all V."""
     n = float(data.counts.visits[cell])
     if n == 0.0:
@@ -128,7 +128,7 @@ def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float) 
     weights, values = np.empty(rules.outcomes), np.empty(rules.outcomes)
     k = _ball(data, rules, cell, V, -1.0, weights, values)
     threshold = dirichlet_kernel(weights[:k], rules.outcomes, rules.log_counted)
-    return kl_lower(weights, values, k, n, bottom, threshold)
+    return kl_lower(weights, values, k, n, bottom, scale * scale * threshold)
 
 
 @jit
@@ -201,15 +201,15 @@ def upper_bounds(data: Data, rules: Rules, h: int, V: Array, scale: float, U: Ar
 
 
 @jit
-def lower_bound(data: Data, rules: Rules, h: int, x: int, V: Array) -> float:
-    """A bound on P V from below for one feature, proven for all V."""
+def lower_bound(data: Data, rules: Rules, h: int, x: int, V: Array, scale: float) -> float:
+    """A bound on P V from below for one feature, with radii times ``scale``; proven for all V with 1."""
     v, top = V.min(), V.max()
     if v == top:
         return float(v)
     layout = rules.layout
     L = float(v)
     if layout.cell[x] >= 0:
-        L = counted_lower(data, rules, h * layout.cells + layout.cell[x], V, v)
+        L = counted_lower(data, rules, h * layout.cells + layout.cell[x], V, v, scale)
     b = layout.block[x]
     if b >= 0:
         g, p = np.empty(layout.x.shape[1]), np.empty(V.size)
@@ -217,6 +217,6 @@ def lower_bound(data: Data, rules: Rules, h: int, x: int, V: Array) -> float:
             width, bias = _estimate(data, rules, h, i, x, g, p)
             if width >= 0.0:
                 failures = rules.log_every + _share(i + 1, i == data.open[h, b] - 1)
-                radius = 0.5 * math.sqrt(data.logdet[h, b, i] + 2.0 * failures) * width + bias
+                radius = scale * 0.5 * math.sqrt(data.logdet[h, b, i] + 2.0 * failures) * width + bias
                 L = max(L, _centred(p, V, 0.5 * (v + top)) - (top - v) * radius)
     return float(min(L, top))
