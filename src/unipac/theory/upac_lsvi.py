@@ -110,10 +110,11 @@ def upac_lsvi_mistake_bound(
         replan_factor: f; 1 if the agent replans always.
 
     >>> sizes = Sizes(horizon=3, dim=6, outcomes=3, blocks=[], counted=6, alone=6, features=6)
-    >>> 10**8 < upac_lsvi_mistake_bound(0.1, sizes, 0.05) < 10**9
+    >>> 10**7 < upac_lsvi_mistake_bound(0.1, sizes, 0.05) < 10**8
     True
     """
     eps, delta = check.positive("eps", eps), check.probability("delta", delta)
+    check.require(isinstance(sizes, Sizes), "sizes", "a Sizes", sizes)
     lam = check.positive("regularization", regularization)
     f = check.real("replan_factor", replan_factor)
     check.require(f >= 1.0, "replan_factor", ">= 1", replan_factor)
