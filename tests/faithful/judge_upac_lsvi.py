@@ -138,13 +138,13 @@ class Judge:
         room += s * math.sqrt(self.d)
         return max(0.0, c @ stage.rho - room), min(1.0, c @ stage.rho + room)
 
-    def levels(self, stage, x):
-        """(weights of the outcomes, log det, width, ridge bias, level is all data, l) of the levels in the min."""
+    def levels(self, stage, x, scale):
+        """(weights of the outcomes, log det, width, ridge bias, share of δ) of the levels in the min."""
         L = len(stage.sigma)
         for level in range(1, L + 1):
             solved = np.linalg.solve(stage.sigma[level - 1], self.X[x])
             w2 = self.X[x] @ solved
-            if level == L or w2 <= self.f * 4.0**-level * (1 + 1e-6):
+            if scale == 1 or level == L or w2 <= self.f * 4.0**-level * (1 + 1e-6):
                 bias = 0.5 * self.lam * math.sqrt(self.d) * np.linalg.norm(solved)
                 share = self.alpha if level == L else (1 - self.alpha) / (level * (level + 1))
                 log_det = self.log_det(stage, level, self.block[x])
@@ -163,7 +163,7 @@ class Judge:
             U = min(U, largest_mean(stage.N[x], V, scale**2 * threshold))
         if self.ridge[x]:
             order = np.argsort(-V, kind="stable")
-            for p, log_det, w, bias, share in self.levels(stage, x):
+            for p, log_det, w, bias, share in self.levels(stage, x, scale):
                 rad = scale * 0.5 * math.sqrt(log_det + 2 * (self.log_sets - math.log(share))) * w + bias
                 if self.radius == "vertex":
                     middle = (v + top) / 2
@@ -183,7 +183,7 @@ class Judge:
             L = max(L, -largest_mean(stage.N[x], -V, threshold))
         if self.ridge[x]:
             middle = (v + top) / 2
-            for p, log_det, w, bias, share in self.levels(stage, x):
+            for p, log_det, w, bias, share in self.levels(stage, x, 1.0):
                 rad = 0.5 * math.sqrt(log_det + 2 * (self.log_every - math.log(share))) * w + bias
                 L = max(L, middle + p @ (V - middle) - (top - v) * rad)
         return min(L, top)

@@ -9,6 +9,7 @@ import pytest
 
 import unipac
 from unipac.envs import hypercube, random_simplex, river_swim
+from unipac.linalg import ridge
 from unipac.mdp.base.agent import EpisodicAgent
 from unipac.mdp.base.plan import Episode
 from unipac.mdp.linear.base import recovered
@@ -210,6 +211,42 @@ def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
     agent.save(tmp_path / "agent.npz")
     with pytest.raises(ValueError, match="written by save"):
         unipac.load(tmp_path / "agent.npz")
+
+
+def missed_visits(mdp, factor, episodes):
+    """How many executed pairs of level l ≥ 2 had not passed level l − 1 in the plan in use."""
+    agent = unipac.UPACLSVI.made_for(mdp)
+    places, missed = agent._rules.layout, 0
+    for k in range(episodes):
+        plan = agent._plan()
+        planned, data = agent.state.planned.rows, agent.state.data
+        s = 0
+        steps = []
+        for h in range(mdp.horizon):
+            a = int(plan.action[h, 0, s])
+            x = places.number[s, a]
+            b = places.block[x]
+            if h < mdp.horizon - 1 and b >= 0:
+                level = 1
+                while level <= data.open[h, b] and ridge.evaluate(data.rows[h, b, level - 1], places.x[x])[
+                    1
+                ] <= 4.0**-level * (1 + 1e-9):
+                    level += 1
+                if 2 <= level <= data.open[h, b]:  # else the last level, which is always there
+                    _, width2 = ridge.evaluate(planned[h, b, level - 2], places.x[x])
+                    missed += width2 > factor * 4.0 ** -(level - 1)
+            t = int(np.random.default_rng([k, h]).choice(mdp.n_states, p=mdp.transitions[h, s, a]))
+            steps.append((s, a, 0, mdp.rewards[h, s, a], t))
+            s = t
+        agent._learn(Episode(*(np.array(column) for column in zip(*steps, strict=True))))
+    return missed
+
+
+def test_the_level_of_a_visit_is_in_the_plan_in_use():
+    """Also if the plan is old; without the factor f in the test of the plan it would be missing (negative control)."""
+    mdp = hypercube(dim=3, horizon=3)
+    assert missed_visits(mdp, 1.05 * (1 + 1e-6), 1500) == 0
+    assert missed_visits(mdp, 1.0, 1500) > 0
 
 
 # -- rewards -------------------------------------------------------------------------------------------

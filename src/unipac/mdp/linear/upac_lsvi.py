@@ -5,7 +5,7 @@
       rplus = upper bound on the reward, exact if it follows from observed ones           base.recovered
       U = max V
       x alone in its block:  U = K_inf bound on the counts of x                           base.value_bounds
-      else, for every level l that x passes and the last one:
+      else, for every level l:
         U = min(U, layer cake of the positive parts of the ridge weights, with a radius)
       Q_h(x) = min(H − h + 1, rplus + max(U, min V));  V_h(s) = max_a Q_h(φ(s, a))
     π_h(s) = argmax_a Q_h(φ(s, a)), the first of equals
@@ -75,6 +75,7 @@ class UPACLSVI(LSVIAgent):
             outcomes=outcomes,
             end=self._ends(),
             regularization=self.regularization,
+            levelled=True,
             monotone=self.radius != "vertex",
             scale=self.bonus_scale,
             factor=self.replan_factor if lazy else 1.0,

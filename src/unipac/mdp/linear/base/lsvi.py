@@ -124,8 +124,9 @@ def _learn_transition(state: State, rules: Rules, h: int, x: int, outcome: int, 
         return
     phi = layout.x[x]
     level, L = 1, data.open[h, b]
-    while level <= L and ridge.evaluate(data.rows[h, b, level - 1], phi)[1] <= threshold(level):
-        level += 1
+    if rules.levelled:
+        while level <= L and ridge.evaluate(data.rows[h, b, level - 1], phi)[1] <= threshold(level):
+            level += 1
     if level > L:
         new = level - 1
         ridge.copy(data.rows[h, b, new - 1], data.rows[h, b, new])

@@ -1,7 +1,7 @@
 """Bounds on P V for every feature, from counts and from regressions over nested levels.
 
 A counted feature takes a ball of laws around the frequencies (``tabular.base.kl``). A feature x of a block with
-regressions takes, for each of the L levels l that it passes, and for the last one, which holds all data,
+regressions takes the least, or downwards the largest, bound of its levels l, of which the last one holds all data:
 
     w = ‖x‖_{Σ⁻¹},   p(s') = ⟨Σ⁻¹x, Σ φ 1{s'}⟩,   base = (1 − Σ p)/2
     rad = scale ½ √(log det(Σ/λ) + 2 log(sets/δ_l)) w + ½ λ √d ‖Σ⁻¹x‖,   δ_l = (1 − α) δ/(l(l+1)), α δ for the last one
@@ -10,8 +10,9 @@ regressions takes, for each of the L levels l that it passes, and for the last o
     "vertex"    U = m + Σ p (V − m) + (max V − min V) rad,  L = m + Σ p (V − m) − (max V − min V) rad,  m the middle
 
 V sorted from above. "vertex" is proven for all V if ``sets`` counts all 2^(S−1) − 1 of them; "monotone" for V ≥ V* if
-it counts the S − 1 sets {V* > t}, as U is monotone in V. A level passes if w² ≤ f 4^-l (1 + 1e-6), f being the factor
-by which a determinant may have grown since the plan: so every level that x passes while the plan is in use is there.
+it counts the S − 1 sets {V* > t}, as U is monotone in V. With scaled radii the bias of low levels, which is not
+scaled, would stay for ever; then levels count only if w² ≤ f 4^-l (1 + 1e-6), f being the factor by which a determinant
+may have grown since the plan: so every level that x passes while the plan is in use is there.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Rules(NamedTuple):
     end: Array
     """(H + 1,): the value of the end at each stage."""
     regularization: float
+    levelled: bool
+    """False for one level of all data, as LSVI-UCB has it: the same radii, for comparison."""
     monotone: bool
     """Which bound the regressions take upwards; counted features take the ball for V* or that for all V."""
     scale: float
@@ -132,12 +135,14 @@ def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float, 
 
 
 @jit
-def _estimate(data: Data, rules: Rules, h: int, i: int, x: int, g: Array, p: Array) -> tuple[float, float]:
-    """Weights p of the outcomes at entry i of the levels; returns width and bias. Negative width: it does not pass."""
+def _estimate(
+    data: Data, rules: Rules, h: int, i: int, x: int, scale: float, g: Array, p: Array
+) -> tuple[float, float]:
+    """Weights p of the outcomes at entry i of the levels; returns width and bias. Negative width: it does not count."""
     b = rules.layout.block[x]
     phi = rules.layout.x[x]
     _, width2 = ridge.evaluate(data.rows[h, b, i], phi)
-    if i < data.open[h, b] - 1 and width2 > rules.factor * math.ldexp(PASSES, -2 * (i + 1)):
+    if scale != 1.0 and i < data.open[h, b] - 1 and width2 > rules.factor * math.ldexp(PASSES, -2 * (i + 1)):
         return -1.0, 0.0
     ridge.solve(data.rows[h, b, i], phi, g)
     for t in range(rules.outcomes):
@@ -187,7 +192,7 @@ def upper_bounds(data: Data, rules: Rules, h: int, V: Array, scale: float, U: Ar
         b = layout.block[x]
         if b >= 0:
             for i in range(data.open[h, b]):
-                width, bias = _estimate(data, rules, h, i, x, g, p)
+                width, bias = _estimate(data, rules, h, i, x, scale, g, p)
                 if width >= 0.0:
                     failures = rules.log_sets + _share(i + 1, i == data.open[h, b] - 1)
                     root = math.sqrt(data.logdet[h, b, i] + 2.0 * failures)
@@ -214,7 +219,7 @@ def lower_bound(data: Data, rules: Rules, h: int, x: int, V: Array, scale: float
     if b >= 0:
         g, p = np.empty(layout.x.shape[1]), np.empty(V.size)
         for i in range(data.open[h, b]):
-            width, bias = _estimate(data, rules, h, i, x, g, p)
+            width, bias = _estimate(data, rules, h, i, x, scale, g, p)
             if width >= 0.0:
                 failures = rules.log_every + _share(i + 1, i == data.open[h, b] - 1)
                 radius = scale * 0.5 * math.sqrt(data.logdet[h, b, i] + 2.0 * failures) * width + bias
