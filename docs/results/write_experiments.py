@@ -27,7 +27,7 @@ FIGURES = {
     "e07-certificates": ["certificates-and-gaps-contexts", "certificates-and-gaps-riverswim"],
     "e08-regret-growth": ["regret-contexts-dim-5", "mistakes-over-time-fixed-gap"],
     "e10-ablation": ["regret-noise-1", "regret-noise-0-1"],
-    "e12-mdps": ["regret-riverswim", "regret-small-riverswim"],
+    "e12-mdps": ["regret-riverswim", "regret-small-riverswim", "regret-riverswim-6-x-20"],
     "e13-lsvi-killer": ["mistakes-over-time-lsvi-killer"],
     "e15-compute": ["time-riverswim-stored", "plans-riverswim"],
 }

@@ -16,7 +16,7 @@ from unipac import _lazy
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, envs, mdp, metrics, pac, registry, theory
+    from unipac import bandits, data, envs, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
@@ -44,6 +44,7 @@ _HOMES = {
     "Level": "unipac.bandits.base.records",
     "Trace": "unipac.bandits.base.records",
     "bandits": "unipac.bandits",
+    "data": "unipac.data",
     "envs": "unipac.envs",
     "load": "unipac._agents",
     "mdp": "unipac.mdp",
@@ -72,6 +73,7 @@ __all__ = [
     "NestedOFUL",
     "Trace",
     "bandits",
+    "data",
     "envs",
     "load",
     "mdp",

@@ -44,9 +44,9 @@ def in_words(size: float) -> str:
 def available() -> int:
     """Bytes that can be had now, as far as the system tells."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
+        with open("/proc/meminfo", "rb") as file:
             for line in file:
-                if line.startswith("MemAvailable:"):
+                if line.startswith(b"MemAvailable:"):
                     return int(line.split()[1]) * 1024
     except (OSError, ValueError):
         pass

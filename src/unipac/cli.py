@@ -1,4 +1,4 @@
-"""The command line: ``unipac list``, ``run``, ``report``, ``bound`` and ``warm``."""
+"""The command line: ``unipac list``, ``run``, ``report``, ``bound``, ``data get`` and ``warm``."""
 
 from __future__ import annotations
 
@@ -434,3 +434,23 @@ def warm() -> None:
     from unipac._warm import warm as compile_all
 
     out.print(_safe(compile_all(progress=True)), soft_wrap=True)
+
+
+# -- data --------------------------------------------------------------------------------------
+
+data = typer.Typer(help="Data sets that come inside packages.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+
+@data.command("get")
+def get_data(name: Annotated[str, typer.Argument(help="of the data set: icu-sepsis")]) -> None:
+    """Download the package of a data set by pip; nothing is installed."""
+    from unipac import data as sets
+
+    try:
+        sets.get(name)
+        contents = sets.read(name)
+    except (OSError, ValueError) as error:
+        err.print(f"unipac: {_safe(error)}", soft_wrap=True)
+        raise typer.Exit(USAGE) from error
+    out.print(f"{_safe(name)}: {len(contents):,} bytes, as known", soft_wrap=True)

@@ -27,6 +27,7 @@ _MODULES = {
     "NestedFLUTE": "unipac.mdp.linear.nested_flute",
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
+    "UPACLSVI": "unipac.mdp.linear.upac_lsvi",
     "CertVI": "unipac.mdp.tabular.cert_vi",
     "UBEV": "unipac.mdp.tabular.ubev",
     "UCBVI": "unipac.mdp.tabular.ucbvi",

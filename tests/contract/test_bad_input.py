@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from levelled import NAMES
 
 import unipac
 from unipac._agents import _learned
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
-from unipac.registry import below
 
-NAMES = [*below("unipac.bandits")]
 X = np.array([[0.6, 0.8], [1.0, 0.0], [0.3, -0.2]])
 KILLER = unipac.envs.killer(forced=3)
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from levelled import NAMES
 from naive import ball_support, determinant, level_counts
 from scipy.optimize import minimize
 
 import unipac
 from unipac import _storage as storage
-from unipac.registry import below
 
-NAMES = [*below("unipac.bandits")]
 LEVELLED = [unipac.UPACOFUL, unipac.NestedOFUL]
 REFUTATION = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 

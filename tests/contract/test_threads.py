@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from levelled import NAMES
 
 import unipac
 from unipac.bandits import BanditAgent
 from unipac.linalg.levels import DISJOINT, top
-from unipac.registry import below
 
-NAMES = [*below("unipac.bandits")]
 THREADS = 8
 DIM = 3
 

@@ -236,7 +236,9 @@ def test_tables_of_toy_text(name, horizon):
     env = toy_text(name)
     mdp = from_gymnasium(env, horizon)
     n = env.observation_space.n
-    assert (mdp.n_states, mdp.n_actions, mdp.horizon) == (n + 1, env.action_space.n, horizon)
+    ends = 2 if "8x8" in name else 1  # there an action may lead to a hole or to the goal
+    assert (mdp.n_states, mdp.n_actions, mdp.horizon) == (n + ends, env.action_space.n, horizon)
+    assert np.flatnonzero(mdp.terminal).tolist() == list(range(n, n + ends))
     np.testing.assert_allclose(mdp.optimal_value()[:n], value_of_the_table(env, horizon), rtol=0, atol=1e-12)
     assert mdp.optimal_value()[n] == 0
     np.testing.assert_array_equal(mdp.transitions[:, n, :, n], 1)
@@ -266,12 +268,18 @@ def test_frozen_lake_pays_on_arrival():
     np.testing.assert_allclose(mdp.optimal_value()[:16], linear.optimal_value(), atol=1e-14)
 
 
-def test_ends_that_pay_differently_pay_their_mean():
+def test_ends_that_pay_differently_are_different_ends():
     # 8x8, cell 62, right: goal 63 (pays 1), hole 54 (pays 0), both over; and 62 itself.
     mdp = from_gymnasium(gymnasium.make("FrozenLake-v1", map_name="8x8"), horizon=3)
-    assert mdp.transitions[0, 62, 2, 64] == pytest.approx(2 / 3)
-    assert mdp.arrival_rewards[0, 62, 2, 64] == pytest.approx(1 / 2)
+    np.testing.assert_allclose(mdp.transitions[0, 62, 2, [62, 64, 65]], 1 / 3)
+    np.testing.assert_array_equal(mdp.arrival_rewards[0, 62, 2, [62, 64, 65]], [0, 0, 1])
     assert mdp.rewards[0, 62, 2] == pytest.approx(1 / 3)
+
+
+def test_one_next_state_with_different_rewards_pays_their_mean():
+    table = {0: {0: [(0.25, 0, 1.0, False), (0.75, 0, 3.0, False)]}, 1: {0: [(1.0, 0, 0.0, True)]}}
+    mdp = from_gymnasium(Published(table), horizon=1)
+    assert (mdp.n_states, mdp.rewards[0, 0, 0]) == (3, 2.5)
 
 
 class Published(gymnasium.Env):

@@ -638,3 +638,11 @@ def test_bad_calls_change_nothing(call, message):
         call(env)
     assert env.np_random.bit_generator.state == before
     assert env.step(0) == (1, 0.0, False, False, {"stage": 2})
+
+
+def test_river_swim_with_10_stages_hardly_rewards_learning():
+    """The numbers of docs/guide/instances.md: always left pays 0.05 a stage."""
+    for horizon, best, left in ((10, 0.50347, 0.5), (20, 3.409, 1.0)):
+        mdp = river_swim(n_states=6, horizon=horizon)
+        assert mdp.optimal_value()[0] == pytest.approx(best, abs=5e-4 if horizon == 20 else 5e-6)
+        assert policy_value(mdp, np.zeros((horizon, 6), dtype=np.int64))[0, 0] == pytest.approx(left)

@@ -220,7 +220,7 @@ def test_single_signs_and_no_pulls():
         (lambda: soare(2).pulls([0, -1], [1, 1], batch=0, seed=0), r"arms\[1\] must be .* got -1"),
         (
             lambda: soare(2).pulls([0], [-1], batch=0, seed=0),
-            r"counts\[0\] must be an integer >= 0 .* got -1",
+            r"counts\[0\] must be an integer >= 0.* got -1",
         ),
         (
             lambda: soare(2).pulls([0], [1, 2], batch=0, seed=0),

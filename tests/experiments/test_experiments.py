@@ -230,13 +230,13 @@ def test_forced_rounds_in_one_step_are_the_rounds_one_by_one(name):
     assert last["reward"] == pytest.approx(trace.reward.sum())
 
 
-def test_coverage_is_counted_and_half_a_radius_loses_it():
+def test_coverage_is_counted_and_a_tiny_radius_loses_it():
     spec = parse(
         {
             "rounds": 400,
             "seeds": 1,
             "coverage": True,
-            "agents": {"a": {"agent": "OFUL"}, "tiny": {"agent": "OFUL", "bonus_scale": 0.05}},
+            "agents": {"a": {"agent": "OFUL"}, "tiny": {"agent": "OFUL", "noise": 0.05, "norm": 0.05}},
             "instances": {"s": {"instance": "sphere", "dim": 3}},
         },
         name="coverage",

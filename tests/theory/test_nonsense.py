@@ -40,7 +40,26 @@ SENSIBLE = {
     "rewards": [0.5, 0.5],
     "covered": [True, True],
     "tolerance": 1e-12,
+    "n_actions": 2,
+    "counts": [3, 1],
+    "failure": 0.1,
+    "outcomes": 3,
+    "p": 0.1,
+    "gate": 16.0,
+    "arms": 3,
+    "theta": [1.0, 0.0],
+    "n": 5.0,
+    "rank": 2,
+    "largest_gap": 2.0,
+    "support": 3,
 }
+
+OTHERWISE = {
+    "flute_mistake_bound": {"radius": "finite"},
+    "certvi_mistake_bound": {"rewards": "few"},
+    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
+}
+"""Arguments that mean something else in these functions."""
 
 FUNCTIONS = [
     getattr(module, name)
@@ -86,10 +105,8 @@ NONSENSE = [
 
 def arguments_of(function):
     """One sensible value for each argument."""
-    sensible = {name: SENSIBLE[name] for name in inspect.signature(function).parameters}
-    if function is theory.flute_mistake_bound:
-        sensible["radius"] = "finite"
-    return sensible
+    sensible = SENSIBLE | OTHERWISE.get(function.__name__, {})
+    return {name: sensible[name] for name in inspect.signature(function).parameters}
 
 
 def outcome(function, arguments):
@@ -100,7 +117,8 @@ def outcome(function, arguments):
             value = function(**arguments)
         except ValueError:
             return "error"
-    assert not np.isnan(np.asarray(value, dtype=float)).any(), value
+    for part in value if isinstance(value, tuple) else (value,):
+        assert not np.isnan(np.asarray(part, dtype=float)).any(), value
     return "value"
 
 

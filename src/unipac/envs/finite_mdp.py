@@ -20,8 +20,8 @@ class FiniteMDP:
     """An episodic MDP with finitely many states and actions that knows its optimum.
 
     Stage h is entry h - 1 of the arrays. Tables that are the same at all stages are kept once, however long
-    the horizon is: 500 states and 6 actions take 12 MB. States that end an episode are ordinary states
-    which are never left and pay nothing.
+    the horizon is: 500 states and 6 actions take 12 MB. A state that is never left and pays nothing may be
+    marked as `terminal`: an episode that would come there is over, and agents never see that state.
 
     Args:
         transitions: P_h(s' | s, a), distributions over s' up to 1e-9: (H, S, A, S), or (S, A, S) with
@@ -31,6 +31,8 @@ class FiniteMDP:
         initial: distribution of the first state, (S,); by default all episodes start in state 0.
         horizon: number H of stages; needed with transitions (S, A, S).
         name: name of the instance.
+        terminal: booleans (S,): states that are never left, pay nothing and end the episode; none by default.
+            No episode may begin there.
 
     Attributes:
         name: name of the instance.
@@ -42,6 +44,7 @@ class FiniteMDP:
         reward_tables: expected rewards of the pairs, (T', S, A).
         arrival_rewards: r(s, a, s'), (T', S, A, S), where rewards depend on the next state, else None.
         reward_range: the least and the largest reward that can occur.
+        terminal: booleans (S,), read-only: states that end the episode.
         homogeneous: whether all stages have the same transitions and rewards.
 
     Example:
@@ -66,6 +69,7 @@ class FiniteMDP:
         horizon: int | None = None,
         *,
         name: str = "finite-mdp",
+        terminal: ArrayLike | None = None,
     ) -> None:
         self.name = name
         self.tables, self.horizon = _read_transitions(transitions, self._pair, horizon)
@@ -88,6 +92,7 @@ class FiniteMDP:
             self.arrival_rewards = paid if depends else None
             self.reward_tables = tables.finite("rewards", expected_rewards if depends else least)
             self.reward_range = (float(least.min()), float(most.max()))
+        self.terminal = self._read_terminal(terminal)
         self._optimum: Optimum | None = None
 
     def __repr__(self) -> str:
@@ -141,6 +146,24 @@ class FiniteMDP:
 
     def _all_stages(self, kept: FloatArray) -> FloatArray:
         return kept if len(kept) == self.horizon else np.broadcast_to(kept, (self.horizon, *kept.shape[1:]))
+
+    def _read_terminal(self, terminal: ArrayLike | None) -> NDArray[np.bool_]:
+        marked = np.array(np.zeros(self.n_states, dtype=np.bool_) if terminal is None else terminal)
+        fits = marked.shape == (self.n_states,) and marked.dtype == np.bool_
+        if not fits:
+            expected = f"booleans of shape ({self.n_states},)"
+            raise ValueError(f"terminal must be {expected}, got {marked.dtype} of shape {marked.shape}")
+        for s in np.flatnonzero(marked).tolist():
+            paid = self.reward_tables if self.arrival_rewards is None else self.arrival_rewards[..., s]
+            left, pays = bool((self.tables[:, s, :, s] != 1.0).any()), bool((paid[:, s] != 0.0).any())
+            if left or pays or self.initial[s] > 0.0:
+                wrong = "is left" if left else "pays" if pays else "may be the first"
+                raise ValueError(
+                    f"terminal must mark states that are never left, pay nothing and come not first, "
+                    f"got state {s}, which {wrong}"
+                )
+        marked.setflags(write=False)
+        return marked
 
     def _places(self, kept: FloatArray) -> tuple[str | None, ...]:
         """Names of the axes, for errors: there is no stage to name where one table serves all."""

@@ -23,10 +23,11 @@ __all__ = ["IDS", "LinearMDPEnv", "register"]
 class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     """A `FiniteMDP`, linear or not, played one step at a time.
 
-    Observations are states and actions are actions, both ``Discrete``. An episode ends after `horizon`
-    steps with ``terminated`` = True, not ``truncated``: the sum of rewards ends there by the definition of
-    the problem, and the value of what follows is 0. ``info["stage"]`` is the stage, from 1, at which the
-    next action will be taken; it is horizon + 1 at the end.
+    Observations are states and actions are actions, both ``Discrete``. An episode ends in a terminal state
+    of the MDP or after `horizon` steps, with ``terminated`` = True, not ``truncated``: the sum of rewards
+    ends there by the definition of the problem, and the value of what follows is 0. ``info["stage"]`` is
+    the stage, from 1, at which the next action will be taken; it is horizon + 1 at the end. So an episode ends
+    otherwise at the last stage than before: agents that pool the stages must ``play(mdp)`` instead.
 
     Args:
         mdp: any FiniteMDP, or the name of a linear one in ``unipac.envs.MDPS``.
@@ -72,6 +73,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         state = None
         if "state" in options:
             state = check.count("state", options["state"], least=0, most=self.mdp.n_states - 1)
+            check.require(not self.mdp.terminal[state], "state", "one that is not terminal", state)
         super().reset(seed=seed)
         self._state = self._draw(self.mdp.initial) if state is None else state
         self._stage = 1
@@ -88,7 +90,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         if self.mdp.arrival_rewards is not None:
             kept = self.mdp.arrival_rewards
             reward = float(kept[min(here[0], len(kept) - 1), here[1], chosen, self._state])
-        self._stage += 1
+        self._stage = self.mdp.horizon + 1 if self.mdp.terminal[self._state] else self._stage + 1
         return np.int64(self._state), reward, self._stage > self.mdp.horizon, False, {"stage": self._stage}
 
     def _draw(self, probabilities: FloatArray) -> int:

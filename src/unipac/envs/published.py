@@ -23,12 +23,13 @@ def from_gymnasium(
 ) -> FiniteMDP:
     """The MDP of an environment that publishes its table ``P``, as those of toy text do.
 
-    - States: those of the environment, 0 to S - 1, and one more, number S, where episodes are over: it is
-      never left and pays nothing. What the environment marks as terminated leads there.
+    - States: those of the environment, 0 to S - 1, and terminal ones from number S on: they are never left and
+      pay nothing, and agents never see them. What the environment marks as terminated leads there. One is
+      enough unless some action may end an episode with different rewards, as in FrozenLake 8x8 next to
+      both a hole and the goal: then there are as many as such rewards, in increasing order.
     - Actions: those of the environment.
-    - Rewards: r(s, a, s'), as published. Where several outcomes of an action lead to the same next state,
-      the mean of their rewards: in FrozenLake hole and goal both end the episode, so that an action
-      which may lead to either pays a half on the way to S. All values stay the same.
+    - Rewards: r(s, a, s'), as published. Where an action may lead to the same next state, not terminal, with
+      different rewards, their mean: all values stay the same, but not the spread of returns.
     - Horizon: given here; a time limit of the environment is not looked at.
 
     Args:
@@ -39,7 +40,7 @@ def from_gymnasium(
         name: name of the instance; by default the id of the environment.
 
     Returns:
-        The MDP, with S + 1 states and one table for all stages.
+        The MDP, with S + 1 states, or more, and one table for all stages.
 
     Raises:
         ValueError: if the environment has no such table, or it is too large.
@@ -64,19 +65,27 @@ def from_gymnasium(
     )
     n_states = _size("observation_space", env.observation_space)
     n_actions = _size("action_space", env.action_space)
-    entries = (n_states + 1) * n_actions * (2 * (n_states + 1) + horizon)
-    tables.check_size(entries, f"{n_states + 1} states, {n_actions} actions and horizon {horizon}")
+    _check_size(n_states + 1, n_actions, horizon)
     if initial is None:
         initial = getattr(bare, "initial_state_distrib", None)
         if initial is None:
             raise ValueError("initial must be given, as env has no initial_state_distrib, got None")
-    start = np.zeros(n_states + 1)
-    start[:-1] = tables.array("initial", initial, (n_states,))
-    transitions, rewards = _read(published, n_states, n_actions)
+    outcomes = _outcomes(published, n_states, n_actions)
+    total = n_states + max(1, *(len(_ends(row)) for row in outcomes))
+    _check_size(total, n_actions, horizon)
+    transitions, rewards = _tables(outcomes, n_states, n_actions, total)
+    start = np.zeros(total)
+    start[:n_states] = tables.array("initial", initial, (n_states,))
     if name is None:
         name = type(bare).__name__ if env.spec is None else env.spec.id
     at_all_stages = np.broadcast_to(rewards, (horizon, *rewards.shape))
-    return FiniteMDP(transitions, at_all_stages, start, horizon, name=name)
+    terminal = np.arange(total) >= n_states
+    return FiniteMDP(transitions, at_all_stages, start, horizon, name=name, terminal=terminal)
+
+
+def _check_size(n_states: int, n_actions: int, horizon: int) -> None:
+    entries = n_states * n_actions * (2 * n_states + horizon)
+    tables.check_size(entries, f"{n_states} states, {n_actions} actions and horizon {horizon}")
 
 
 def _size(name: str, space: gymnasium.Space[Any]) -> int:
@@ -86,28 +95,51 @@ def _size(name: str, space: gymnasium.Space[Any]) -> int:
     return int(space.n)  # type: ignore[attr-defined]
 
 
-def _read(published: Any, n_states: int, n_actions: int) -> tuple[FloatArray, FloatArray]:
-    """Transitions and mean rewards by next state, both (S + 1, A, S + 1)."""
-    transitions = np.zeros((n_states + 1, n_actions, n_states + 1))
-    rewards = np.zeros(transitions.shape)
+Outcome = tuple[float, int, float, bool]
+"""Probability, next state, reward, terminated."""
+
+
+def _outcomes(published: Any, n_states: int, n_actions: int) -> list[list[Outcome]]:
+    """The outcomes of each pair (state, action), checked."""
+    rows = []
     for state in range(n_states):
         for action in range(n_actions):
             try:
-                outcomes = [tuple(map(float, outcome)) for outcome in published[state][action]]
-                sound = all(len(outcome) == 4 for outcome in outcomes)
+                raw = [tuple(map(float, outcome)) for outcome in published[state][action]]
+                sound = all(len(outcome) == 4 for outcome in raw)
             except (KeyError, IndexError, TypeError, ValueError):
                 sound = False
             expected = "a list of (probability, next state, reward, terminated)"
             check.require(sound, f"env.P[{state}][{action}]", expected, _shown(published, state, action))
-            for chance, following, reward, over in outcomes:
+            for _, following, _, _ in raw:
                 place = f"the next state in env.P[{state}][{action}]"
                 valid = following in range(n_states)
                 check.require(valid, place, f"an integer from 0 to {n_states - 1}", following)
-                here = (state, action, n_states if over else int(following))
-                transitions[here] += chance
-                if chance > 0:  # the mean so far: exact if the rewards are equal
-                    rewards[here] += (reward - rewards[here]) * (chance / transitions[here])
-    transitions[n_states, :, n_states] = 1.0
+            rows.append([(chance, int(t), reward, bool(over)) for chance, t, reward, over in raw])
+    return rows
+
+
+def _ends(row: list[Outcome]) -> list[float]:
+    """The rewards with which an episode may end, in increasing order."""
+    return sorted({reward for chance, _, reward, over in row if over and chance > 0})
+
+
+def _tables(
+    outcomes: list[list[Outcome]], n_states: int, n_actions: int, total: int
+) -> tuple[FloatArray, FloatArray]:
+    """Transitions and mean rewards by next state, both (total, A, total)."""
+    transitions = np.zeros((total, n_actions, total))
+    rewards = np.zeros(transitions.shape)
+    for pair, row in enumerate(outcomes):
+        ends = _ends(row)
+        for chance, following, reward, over in row:
+            end = n_states + (ends.index(reward) if reward in ends else 0)  # where the probability is 0: any
+            here = (*divmod(pair, n_actions), end if over else following)
+            transitions[here] += chance
+            if chance > 0:  # the mean so far: exact if the rewards are equal
+                rewards[here] += (reward - rewards[here]) * (chance / transitions[here])
+    for end in range(n_states, total):
+        transitions[end, :, end] = 1.0
     return transitions, rewards
 
 

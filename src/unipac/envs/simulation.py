@@ -21,6 +21,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._jit import inlined, jit
@@ -52,6 +53,8 @@ class World(NamedTuple):
     """(T, S, A, S): rewards by next state; (0, 0, 0, 0) where they do not depend on it."""
     optimal: FloatArray
     """(S,): V*_1."""
+    terminal: NDArray[np.bool_]
+    """(S,): states that end an episode."""
 
 
 _worlds: WeakKeyDictionary[FiniteMDP, World] = WeakKeyDictionary()
@@ -70,6 +73,7 @@ def world_of(mdp: FiniteMDP) -> World:
             rewards=mdp.reward_tables.copy(),
             arrivals=np.empty((0, 0, 0, 0)) if arrivals is None else arrivals.copy(),
             optimal=mdp.optimal_value().copy(),
+            terminal=mdp.terminal.copy(),
         )
     return world
 
@@ -130,20 +134,25 @@ def reward_of(world: World, h: int, s: int, a: int, following: int) -> float:
 def simulate(
     world: World, action: IntArray, level: IntArray, start: int, uniforms: FloatArray
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
-    """One episode from state ``start``: state, action, level, reward and next state of each stage, (H,).
+    """One episode from state ``start``: state, action, level, reward and next state of each stage, (n,).
 
-    ``action`` and ``level`` are (H, P, S) by level p of the stage before, as in ``planning``; the first
-    stage has p = P - 1. ``uniforms`` (H,) decide the transitions.
+    n = H unless a terminal state ends the episode: then n is the stage of the last action, and the next
+    state is -1 there. ``action`` and ``level`` are (H, P, S) by level p of the stage before, as in
+    ``planning``; the first stage has p = P - 1. ``uniforms`` (H,) decide the transitions.
     """
     horizon, n_levels, _ = action.shape
     states, actions, levels, followings = np.empty((4, horizon), dtype=np.int64)
     rewards = np.empty(horizon)
-    s, p = start, n_levels - 1
+    s, p, n = start, n_levels - 1, horizon
     for h in range(horizon):
         a = action[h, p, s]
         p = level[h, p, s]
         t = sample(world.cumulative[stage_entry(world.cumulative.shape[0], h), s, a], uniforms[h])
         states[h], actions[h], levels[h], followings[h] = s, a, p, t
         rewards[h] = reward_of(world, h, s, a, t)
+        if world.terminal[t]:
+            followings[h] = -1
+            n = h + 1
+            break
         s = t
-    return states, actions, levels, rewards, followings
+    return states[:n], actions[:n], levels[:n], rewards[:n], followings[:n]

@@ -1,20 +1,59 @@
 """What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret."""
 
-from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
-from unipac.theory.elimination import fixed_design, guarded_mistake_bound, phased_elimination_mistake_bound
-from unipac.theory.identification import identification_time
-from unipac.theory.mdp_bounds import flute_mistake_bound
-from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
-from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
-from unipac.theory.tabular import (
-    certvi_mistake_bound,
-    dirichlet_threshold,
-    kinf_threshold,
-    kt,
-    open_threshold,
-    stitched,
-    ubev,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unipac import _lazy
+
+if TYPE_CHECKING:
+    from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
+    from unipac.theory.elimination import (
+        fixed_design,
+        guarded_mistake_bound,
+        phased_elimination_mistake_bound,
+    )
+    from unipac.theory.identification import identification_time
+    from unipac.theory.mdp_bounds import flute_mistake_bound
+    from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
+    from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
+    from unipac.theory.tabular import (
+        certvi_mistake_bound,
+        dirichlet_threshold,
+        kinf_threshold,
+        kt,
+        open_threshold,
+        stitched,
+        ubev,
+    )
+
+_HOMES = {
+    "certvi_mistake_bound": "unipac.theory.tabular",
+    "determinant": "unipac.theory.radii",
+    "dirichlet_threshold": "unipac.theory.tabular",
+    "fixed_design": "unipac.theory.elimination",
+    "flute_explicit": "unipac.theory.mdp_radii",
+    "flute_finite": "unipac.theory.mdp_radii",
+    "flute_mistake_bound": "unipac.theory.mdp_bounds",
+    "flute_theorem": "unipac.theory.mdp_radii",
+    "guarded_mistake_bound": "unipac.theory.elimination",
+    "identification_time": "unipac.theory.identification",
+    "kinf_threshold": "unipac.theory.tabular",
+    "kt": "unipac.theory.tabular",
+    "level_delta": "unipac.theory.radii",
+    "level_size": "unipac.theory.bounds",
+    "lsvi_ucb": "unipac.theory.mdp_radii",
+    "mistake_bound": "unipac.theory.bounds",
+    "mixture": "unipac.theory.radii",
+    "open_threshold": "unipac.theory.tabular",
+    "pac_bound": "unipac.theory.bounds",
+    "phased_elimination_mistake_bound": "unipac.theory.elimination",
+    "regret_bound": "unipac.theory.bounds",
+    "stitched": "unipac.theory.tabular",
+    "theorem": "unipac.theory.radii",
+    "theorem_is_proven": "unipac.theory.radii",
+    "ubev": "unipac.theory.tabular",
+}
 
 __all__ = [
     "certvi_mistake_bound",
@@ -43,3 +82,11 @@ __all__ = [
     "theorem_is_proven",
     "ubev",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return _lazy.look_up(__name__, name, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return _lazy.names(__name__, _HOMES)

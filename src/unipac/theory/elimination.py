@@ -75,7 +75,9 @@ def phased_elimination_mistake_bound(
     That is 4 (4.382027 + 4 · 5.480639 + 16 · 6.173786) + 3 · 2.
     """
     eps = check.positive("eps", eps)
-    n = check.count("arms", arms)
+    n = check.count("arms", arms, most=2**31)
+    rank = check.count("rank", rank, most=2**31)
+    most = n if support is None else check.count("support", support, most=2**31)
     check.probability("delta", delta)
     if n == 1 or eps >= check.positive("largest_gap", largest_gap):
         return 0.0
@@ -84,7 +86,7 @@ def phased_elimination_mistake_bound(
     while 4.0 * accuracy > eps:
         phase += 1
         accuracy = largest_gap / 2.0 * 2.0 ** -(phase - 1)
-        total += scale * rank * phase_log(n, phase, delta) / accuracy**2 + (n if support is None else support)
+        total += scale * rank * phase_log(n, phase, delta) / accuracy**2 + most
     return total
 
 
@@ -109,6 +111,10 @@ def guarded_mistake_bound(
     """
     eps = check.positive("eps", eps)
     gate = check.positive("gate", gate)
+    dim = check.count("dim", dim, most=2**31)
+    regularization = check.positive("regularization", regularization)
+    action_norm = check.positive("action_norm", action_norm)
+    delta = check.probability("delta", delta)
     total, members, found = 0, 0, 0.0
     steady = max(3, 4 + math.ceil(math.log(regularization / action_norm**2, 4)))
     level, gap = 0, math.inf

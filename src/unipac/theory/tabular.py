@@ -28,9 +28,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._inputs import floats
 from unipac._jit import jit
 
 Array = NDArray[np.float64]
+
+MOST = 2**62
+"""Larger counts than this are none."""
 
 EXPLORING = 0.9
 """The share of δ for optimism; the rest is for the lower values, whose radius hardly depends on it."""
@@ -122,7 +126,7 @@ def dirichlet_threshold(counts: ArrayLike, failure: float, *, outcomes: int) -> 
     4.158883
     """
     N = _counts(counts)
-    m = check.count("outcomes", outcomes, least=max(1, N.size))
+    m = check.count("outcomes", outcomes, least=max(1, N.size), most=2**31)
     return dirichlet_kernel(N, m, -math.log(check.probability("failure", failure)))
 
 
@@ -158,10 +162,9 @@ def ubev(n: float, failure: float) -> float:
 
 
 def _counts(counts: ArrayLike) -> Array:
-    N = np.array(counts, dtype=np.float64)
-    check.require(
-        N.ndim == 1 and N.size > 0 and bool((N >= 1).all()), "counts", "numbers from 1 on, (k,)", counts
-    )
+    N = floats("counts", counts).copy()
+    sound = N.ndim == 1 and N.size > 0 and bool(((N >= 1) & (N <= MOST)).all())
+    check.require(sound, "counts", f"numbers from 1 to {MOST:g}, (k,)", counts)
     return N
 
 
@@ -206,11 +209,11 @@ def certvi_mistake_bound(
     0
     """
     eps = check.positive("eps", eps)
-    S, A = check.count("n_states", n_states), check.count("n_actions", n_actions)
-    H = check.count("horizon", horizon)
+    S = check.count("n_states", n_states, most=2**31)
+    A = check.count("n_actions", n_actions, most=2**31)
+    H = check.count("horizon", horizon, most=10_000)
     delta = check.probability("delta", delta)
-    f = check.real("replan_factor", replan_factor)
-    check.require(f >= 1.0, "replan_factor", ">= 1", replan_factor)
+    f = check.at_least_one("replan_factor", replan_factor)
     check.one_of("rewards", rewards, ("known", "few", "many"))
     stages = H - 1 if rewards == "known" else H
     ranges = sum(range(1, stages + 1))

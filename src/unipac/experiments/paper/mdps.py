@@ -1,4 +1,4 @@
-"""E12 and E15: agents for linear MDPs side by side, and what they cost."""
+"""E12 and E15: agents for MDPs side by side, and what they cost."""
 
 from __future__ import annotations
 
@@ -15,31 +15,46 @@ from unipac.experiments.results import Results, ends
 
 _SCALED = {"radius": "mixture", "bonus_scale": 0.3}
 _SCALED_RUNS = ("simplex dim=4", "simplex dim=6", "RiverSwim", "hypercube")
+_TABLE_RUNS = ("RiverSwim 3 x 3", "RiverSwim 6 x 20")
 
 
 def _e12(full: bool) -> Mapping[str, Any]:
+    certified = {
+        "FLUTE (certified)": {"agent": "FLUTE", "radius": "finite"},
+        "NestedFLUTE (certified)": {"agent": "NestedFLUTE"},
+        "LSVIUCB (certified)": {"agent": "LSVIUCB", "radius": "finite"},
+    }
+    linear = {
+        "FLUTE (scaled)": {"agent": "FLUTE", **_SCALED},
+        "NestedFLUTE (scaled)": {"agent": "NestedFLUTE", **_SCALED},
+        "LSVIUCB (scaled)": {"agent": "LSVIUCB", **_SCALED},
+        **certified,
+    }
+    tables = {
+        "CertVI": {"agent": "CertVI"},
+        "CertVI (pooled)": {"agent": "CertVI", "homogeneous": True},
+        "UBEV": {"agent": "UBEV"},
+        "PSRL": {"agent": "PSRL"},
+        "QLearning": {"agent": "QLearning"},
+    }
+    swim, of_tables = {"instance": "river_swim"}, ["NestedFLUTE (certified)", "LSVIUCB (certified)", *tables]
     return {
         "seeds": 20 if full else 5,
         "rounds": 10**5 if full else 10**4,
-        "agents": {
-            "FLUTE (scaled)": {"agent": "FLUTE", **_SCALED},
-            "NestedFLUTE (scaled)": {"agent": "NestedFLUTE", **_SCALED},
-            "LSVIUCB (scaled)": {"agent": "LSVIUCB", **_SCALED},
-            "FLUTE (certified)": {"agent": "FLUTE", "radius": "finite"},
-            "NestedFLUTE (certified)": {"agent": "NestedFLUTE"},
-            "LSVIUCB (certified)": {"agent": "LSVIUCB", "radius": "finite"},
-        },
+        "agents": {**linear, **tables},
         "instances": {
-            "simplex": {"instance": "random_simplex", "sweep": {"dim": [4, 6]}},
-            "RiverSwim": {"instance": "river_swim", "n_states": 4, "horizon": 6},
-            "hypercube": {"instance": "hypercube", "dim": 4, "horizon": 4},
+            "simplex": {"instance": "random_simplex", "agents": [*linear], "sweep": {"dim": [4, 6]}},
+            "RiverSwim": {**swim, "n_states": 4, "horizon": 6, "agents": [*linear]},
+            "hypercube": {"instance": "hypercube", "dim": 4, "horizon": 4, "agents": [*linear]},
             "small RiverSwim": {
-                "instance": "river_swim",
+                **swim,
                 "n_states": 3,
                 "horizon": 3,
-                "agents": ["FLUTE (certified)", "NestedFLUTE (certified)", "LSVIUCB (certified)"],
+                "agents": [*certified],
                 "rounds": 2 * 10**6 if full else 10**5,
             },
+            _TABLE_RUNS[0]: {**swim, "n_states": 3, "horizon": 3, "agents": of_tables},
+            _TABLE_RUNS[1]: {**swim, "n_states": 6, "horizon": 20, "agents": of_tables},
         },
     }
 
@@ -91,7 +106,46 @@ def _e12_predictions(results: Results) -> list[Finding]:
             f" FLUTE, K = {largest(only(results.curves, instance='small RiverSwim'), 'round'):,.0f}.",
         )
     )
-    return found
+    return found + _predictions_of_tables(results)
+
+
+def _predictions_of_tables(results: Results) -> list[Finding]:
+    def compared(claim: str, agent: str, against: str, most: float) -> Finding:
+        ratios = [mean_regret(results, agent, i) / mean_regret(results, against, i) for i in _TABLE_RUNS]
+        return Finding(
+            f"Expected from pilot runs: {claim}.",
+            all(ratio <= most for ratio in ratios),
+            f"{numbers(ratios)} times, on {' and '.join(_TABLE_RUNS)}.",
+        )
+
+    late = [_late_share(results, "CertVI", instance) for instance in _TABLE_RUNS]
+    return [
+        compared("certified, CertVI has at most 0.3 times the regret of UBEV", "CertVI", "UBEV", 0.3),
+        compared(
+            "where all stages are alike, pooling them leaves CertVI at most a tenth of its regret",
+            "CertVI (pooled)",
+            "CertVI",
+            0.1,
+        ),
+        compared(
+            "certificates cost CertVI at most 5 times the regret of PSRL, which has none",
+            "CertVI",
+            "PSRL",
+            5.0,
+        ),
+        compared(
+            "CertVI has at most half the regret of Q-learning with its usual schedule",
+            "CertVI",
+            "QLearning",
+            0.5,
+        ),
+        Finding(
+            "Expected from pilot runs: CertVI, certified, has converged for the most part at this length.",
+            all(share <= 0.25 for share in late),
+            f"mean gap in the second half of the run / in the first: {numbers(late)}, on"
+            f" {' and '.join(_TABLE_RUNS)}.",
+        ),
+    ]
 
 
 def _late_share(results: Results, agent: str, instance: str) -> float:
@@ -108,10 +162,11 @@ def _late_share(results: Results, agent: str, instance: str) -> float:
 
 E12 = Experiment(
     "e12-mdps",
-    "E12. FLUTE, NestedFLUTE and LSVI-UCB",
+    "E12. FLUTE, NestedFLUTE, LSVI-UCB and CertVI",
     "Random MDPs with features in a simplex, RiverSwim, and the hard instance of Zhou, Gu and Szepesvári."
     " Scaled runs use 0.3 times the mixture radius for all agents and are not certified; certified runs use"
-    " the proven radius for finite states. Gaps are exact.",
+    " the proven radius for finite states. On tables (RiverSwim with S x H = 3 x 3 and 6 x 20) CertVI and UBEV are"
+    " certified, PSRL and Q-learning prove nothing; rewards are learned. Gaps are exact.",
     _e12,
     _e12_predictions,
 )

@@ -146,8 +146,8 @@ class EpisodicAgent(_Sized):
 
         With finitely many states ``np.asarray(policy)`` is its table (H, S).
         """
-        with self._lock:
-            return TablePolicy(self._plan().action[:, -1].copy())
+        twin = self._clone()  # a question changes nothing: the plan is made by another
+        return TablePolicy(twin._plan().action[:, -1].copy())
 
     def certificate(self, observation: SupportsIndex) -> float:
         """How much the policy of the next episode can be worse than the best, if it starts in this state.
@@ -302,6 +302,9 @@ class EpisodicAgent(_Sized):
         self._check_mdp(mdp)
         K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
         starts = self._initial_states(initial_states, K)
+        if starts is not None:
+            over = starts[mdp.terminal[starts]]
+            check.require(over.size == 0, "initial_states", "states that are not terminal", over[:1].tolist())
         world = world_of(mdp)
         with self._lock:
             self._between_episodes("play")
@@ -335,7 +338,8 @@ class EpisodicAgent(_Sized):
             self._learn(episode)
             self._episodes += 1
             trace.gap[k] = world.optimal[s] - values[0, -1, s]
-            trace.level[k] = episode.level + 1
+            trace.level[k, : len(episode.level)] = episode.level + 1
+            trace.level[k, len(episode.level) :] = 0
             trace.reward[k] = episode.reward.sum()
             trace.bound[k] = plan.bound[s]
             trace.replanned[k] = plan.fresh

@@ -32,7 +32,7 @@ class EpisodeTrace:
     gap: Array
     """(K,): V*_1(s_1) − V^π_1(s_1) of the policy executed in each episode, exact."""
     level: NDArray[np.int64]
-    """(K, H)."""
+    """(K, H); 0 at stages after an early end."""
     reward: Array
     """(K,): the sum of the rewards received."""
     bound: Array

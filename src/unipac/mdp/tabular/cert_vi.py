@@ -31,7 +31,6 @@ from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 from unipac.mdp.tabular.base.backward import Limits
-from unipac.mdp.tabular.base.counts import with_room
 from unipac.mdp.tabular.base.playing import play
 from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
 
@@ -110,16 +109,16 @@ class CertVI(TabularAgent):
         compiled.learn(self.state, self._rules, *steps(episode))
 
     def _make_room(self) -> None:
-        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+        self.state = compiled.with_more_room(self.state, self.horizon)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         out, k = np.empty((4, len(states))), 0
         while k < len(states):
             self._make_room()
-            before, k = k, play(self.state, self._rules, world, states, uniforms, k, out, trace.replanned)
+            before, told = k, (out, trace.level, trace.replanned)
+            k = play(self.state, self._rules, world, states, uniforms, k, *told)
             self._episodes += k - before
         trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
-        trace.level[:] = 1
 
     @property
     def certified(self) -> bool:
@@ -143,8 +142,9 @@ class CertVI(TabularAgent):
         return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
 
     def _saved(self) -> Any:
-        return self.state._replace(above=np.empty(0), below=np.empty(0))  # derived from the counts
+        return compiled.saved(self.state)
 
     def _restored(self, saved: Any) -> compiled.State:
         self._sound_counts(saved.counts)
-        return compiled.restored(saved, self.state, self._rules, self.n_actions)
+        fresh = self._empty()
+        return compiled.restored(saved, fresh, self._rules, self.n_states, self.n_actions)

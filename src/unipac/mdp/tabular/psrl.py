@@ -24,7 +24,7 @@ from unipac._agents import agent, parameter
 from unipac._jit import jit
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent
-from unipac.mdp.tabular.base.counts import Counts, no_counts
+from unipac.mdp.tabular.base.counts import Counts, no_counts, trimmed
 
 STICKS = 10
 
@@ -138,6 +138,9 @@ class PSRL(TabularAgent):
 
     def _learn(self, episode: Episode) -> None:
         self.state = State(self._count(self.state.counts, episode), self.state.drawn + 1)
+
+    def _saved(self) -> Any:
+        return self.state._replace(counts=trimmed(self.state.counts))
 
     def _restored(self, saved: Any) -> State:
         self._sound_counts(saved.counts)

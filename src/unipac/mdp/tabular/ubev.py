@@ -29,7 +29,7 @@ from unipac._jit import jit
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.tabular.base.agent import Array, TabularAgent
 from unipac.mdp.tabular.base.backward import HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.base.counts import Counts, no_counts
+from unipac.mdp.tabular.base.counts import Counts, no_counts, trimmed
 from unipac.theory.tabular import stitched_kernel, ubev_kernel
 
 
@@ -91,6 +91,9 @@ class UBEV(TabularAgent):
     def certified(self) -> bool:
         """True: the bound is proven. There is no certificate, as nothing bounds the value of the policy from below."""
         return True
+
+    def _saved(self) -> Any:
+        return trimmed(self.state)
 
     def _restored(self, saved: Any) -> Counts:
         self._sound_counts(saved)

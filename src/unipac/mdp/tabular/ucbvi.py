@@ -29,7 +29,7 @@ from unipac._agents import agent, check_like, parameter
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent
 from unipac.mdp.tabular.base.backward import BERNSTEIN, HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.base.counts import Counts, no_counts
+from unipac.mdp.tabular.base.counts import Counts, no_counts, trimmed
 
 
 class State(NamedTuple):
@@ -107,6 +107,9 @@ class UCBVI(TabularAgent):
         """Whether the bound is proven, with probability 1 − δ for the episodes foreseen."""
         known = self._known is not None and len(self._known) == 1 and self.homogeneous
         return known and self.third_term and self._episodes <= self.total_episodes
+
+    def _saved(self) -> Any:
+        return self.state._replace(counts=trimmed(self.state.counts))
 
     def _restored(self, saved: Any) -> State:
         state: State = saved

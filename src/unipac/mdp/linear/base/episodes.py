@@ -223,10 +223,15 @@ def play(
             following = sample(row, uniforms[k, h])
             reward = reward_of(world, h, s, a, following)
             record.level[k, h] = p + 1
-            used, passes_more = learn(data, dirty, rules, used, h, p + 1, s, a, reward, following, below)
+            over = world.terminal[following]
+            learned = -1 if over else following
+            used, passes_more = learn(data, dirty, rules, used, h, p + 1, s, a, reward, learned, below)
             if passes_more:
                 changed = h + 1
             total += reward
+            if over:
+                record.level[k, h + 1 :] = 0
+                break
             s = following
         record.reward[k] = total
         if used > S:

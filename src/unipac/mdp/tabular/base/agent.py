@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats, read_only
+from unipac._memory import require_room
 from unipac.envs import FiniteMDP
 from unipac.mdp.base.agent import FiniteAgent
 from unipac.mdp.base.plan import Episode, Plan
@@ -47,11 +48,12 @@ class TabularAgent(FiniteAgent):
         return {**super()._told(mdp), **told}
 
     def _check_parameters(self) -> None:
+        S, A, H = self.n_states, self.n_actions, self.horizon
+        require_room("n_states", f"tables of {S} states, {A} actions and {H} stages", 64 * S * A * H)
         self._no_level = np.zeros((self.horizon, 1, self.n_states), dtype=np.int64)
         self._known: Array | None = None
         if self.rewards is None:
             return
-        S, A, H = self.n_states, self.n_actions, self.horizon
         r = floats("rewards", self.rewards)
         by_stage, by_next = r.shape == (H, S, A), r.shape == (S, A, S)
         expected = f"of shape {(S, A)}, {(H, S, A)} or {(S, A, S)}"

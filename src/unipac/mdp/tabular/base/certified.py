@@ -8,10 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import check_like
 from unipac._jit import jit
 from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
-from unipac.mdp.tabular.base.counts import Counts, count_episode, no_counts
+from unipac.mdp.tabular.base.counts import (
+    Counts,
+    at,
+    check_counts,
+    count_episode,
+    no_counts,
+    trimmed,
+    with_room,
+)
 from unipac.mdp.tabular.base.kl import kl_lower, kl_upper
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
 
@@ -66,6 +73,12 @@ class State(NamedTuple):
     """(S,): upper bound on V*_1."""
     lower: Array
     """(S,): lower bound on the value of the policy."""
+    planned_times: Integers
+    """(E,): how often each outcome had come when the last plan was made; with the next one, the plan follows."""
+    planned_reward: Array
+    """(C,): the sums of rewards at that time."""
+    planned_used: Integers
+    """(1,): the outcomes that there were."""
 
 
 def empty(cells: int, horizon: int, n_states: int) -> State:
@@ -79,7 +92,20 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
         action=np.zeros((horizon, n_states), dtype=np.int64),
         bound=np.zeros(n_states),
         lower=np.zeros(n_states),
+        planned_times=np.zeros(0, dtype=np.int64),
+        planned_reward=np.zeros(cells),
+        planned_used=np.zeros(1, dtype=np.int64),
     )
+
+
+def with_more_room(state: State, steps: int) -> State:
+    """The same with room for this many new outcomes."""
+    counts = with_room(state.counts, steps)
+    if counts is state.counts:
+        return state
+    times = np.zeros(counts.times.size, dtype=np.int64)
+    times[: state.planned_times.size] = state.planned_times
+    return state._replace(counts=counts, planned_times=times)
 
 
 @jit
@@ -174,17 +200,58 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
         choose(state, rules, 1.0, np.empty_like(state.action), np.empty_like(Q), above)
         state.bound[:] = above[0]
     state.planned[:] = state.counts.visits
+    state.planned_reward[:] = state.counts.reward
+    state.planned_used[0] = state.counts.used[0]
+    for e in range(state.counts.used[0]):
+        state.planned_times[e] = state.counts.times[e]
     state.age[0] = FRESH
 
 
-def restored(saved: State, like: State, rules: Rules, n_actions: int) -> State:
-    """The state from a file, with its thresholds; refused unless the plan could be one of this agent."""
-    state = saved._replace(above=np.zeros_like(like.above), below=np.zeros_like(like.below))
-    check_like(state._replace(counts=like.counts), like)
-    actions = bool(((state.action >= 0) & (state.action < n_actions)).all())
-    visits = bool(((state.planned >= 0) & (state.planned <= state.counts.visits)).all())
-    check.require(
-        actions and visits and state.age[0] in (FRESH, OLD, STALE), "plan", "of this agent", "another"
+def saved(state: State) -> State:
+    """What goes to a file: thresholds and plans follow from it."""
+    none = np.empty(0)
+    return state._replace(
+        counts=trimmed(state.counts),
+        above=none,
+        below=none,
+        action=np.empty((0, 0), dtype=np.int64),
+        bound=none,
+        lower=none,
+        planned_times=state.planned_times[: state.planned_used[0]],
     )
-    thresholds(state, rules, True)
-    return state
+
+
+def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: int) -> State:
+    """The state from a file; thresholds and the plan are computed. Refused if no data could have led there."""
+    counts, P = saved.counts, len(saved.planned_times)
+    sound = (
+        saved.age.shape == saved.planned_used.shape == (1,)
+        and saved.age[0] in (FRESH, OLD, STALE)
+        and saved.planned_used[0] == P <= counts.used[0] == counts.times.size
+        and saved.planned.shape == saved.planned_reward.shape == counts.visits.shape
+        and bool(((saved.planned_times > 0) & (saved.planned_times <= counts.times[:P])).all())
+        and bool(np.isfinite(saved.planned_reward).all())
+    )
+    check.require(sound, "plan", "one that data led to", "another")
+    before = at(counts, saved.planned_times, saved.planned_reward)
+    low, high = rules.low * before.visits, rules.high * before.visits
+    slack = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
+    within = ((low - slack <= before.reward) & (before.reward <= high + slack)).all()
+    check.require(bool(within), "rewards", "within their range", "others")
+    check_counts(before, n_states)
+    check.require(np.array_equal(saved.planned, before.visits), "planned", "the visits of the plan", "others")
+    state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
+    if saved.age[0] != STALE:
+        horizon = state.action.shape[0]
+        plan(state, rules, np.empty((horizon, n_states * n_actions)), np.empty((horizon + 1, n_states)))
+        state = state._replace(counts=counts)
+    else:
+        state = state._replace(counts=counts)
+        thresholds(state, rules, True)
+    kept = ("planned", "planned_reward", "planned_used")
+    times = np.zeros(counts.times.size, dtype=np.int64)
+    times[:P] = saved.planned_times
+    for name in kept:
+        getattr(state, name)[:] = getattr(saved, name)
+    state.age[:] = saved.age
+    return state._replace(planned_times=times)

@@ -65,6 +65,38 @@ def with_room(counts: Counts, steps: int) -> Counts:
     return counts._replace(**grown)
 
 
+def trimmed(counts: Counts) -> Counts:
+    """The same counts without spare room, for a file."""
+    used = int(counts.used[0])
+    names = ("following", "value", "times", "other")
+    return counts._replace(**{name: getattr(counts, name)[:used] for name in names})
+
+
+def at(counts: Counts, times: Integers, reward: Array) -> Counts:
+    """The counts at an earlier moment: how often the first outcomes had come, and the sums of rewards."""
+    used = len(times)
+    first, kinds, visits = counts.first.copy(), np.zeros_like(counts.kinds), np.zeros_like(counts.visits)
+    for cell in range(first.size):
+        while first[cell] >= used:  # outcomes that came later stand in front
+            first[cell] = counts.other[first[cell]]
+        e = first[cell]
+        while e >= 0:
+            kinds[cell] += 1
+            visits[cell] += times[e]
+            e = counts.other[e]
+    return Counts(
+        visits,
+        reward.copy(),
+        kinds,
+        first,
+        counts.following[:used].copy(),
+        counts.value[:used].copy(),
+        times.copy(),
+        counts.other[:used].copy(),
+        np.full(1, used),
+    )
+
+
 @jit
 def count(counts: Counts, cell: int, following: int, value: float, reward: float) -> None:
     """Add an outcome, for which there must be room; ``value`` is the reward that tells outcomes apart."""

@@ -23,11 +23,13 @@ def play(
     uniforms: Array,
     first: int,
     out: Array,
+    level: Integers,
     fresh: NDArray[np.bool_],
 ) -> int:
     """Episodes from ``first`` on, until there is no room for the outcomes of another; returns the next one.
 
-    ``out`` (4, K): gap, reward, bound, certificate; ``fresh`` (K,): whether there was a new plan.
+    ``out`` (4, K): gap, reward, bound, certificate; ``level`` (K, H): 1 at stages that were played, else 0;
+    ``fresh`` (K,): whether there was a new plan.
     """
     H, n_states = state.action.shape
     pairs = rules.upper.extreme.size
@@ -47,11 +49,17 @@ def play(
         s = starts[k]
         out[0, k] = world.optimal[s] - values[0, 0, s]
         out[2, k], out[3, k] = state.bound[s], state.bound[s] - state.lower[s]
+        n = H
         for h in range(H):
             a = state.action[h, s]
             t = sample(world.cumulative[stage_entry(world.cumulative.shape[0], h), s, a], uniforms[k, h])
             states[h], actions[h], following[h], rewards[h] = s, a, t, reward_of(world, h, s, a, t)
+            if world.terminal[t]:
+                following[h], n = -1, h + 1
+                break
             s = t
-        out[1, k] = rewards.sum()
-        learn(state, rules, states, actions, rewards, following)
+        for h in range(H):
+            level[k, h] = h < n
+        out[1, k] = rewards[:n].sum()
+        learn(state, rules, states[:n], actions[:n], rewards[:n], following[:n])
     return starts.size

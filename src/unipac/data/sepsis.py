@@ -1,0 +1,56 @@
+"""ICU-Sepsis: treatment of sepsis, an MDP estimated from records of patients (Choudhary et al. 2024)."""
+
+from __future__ import annotations
+
+import io
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac.data.files import read
+from unipac.envs import FiniteMDP
+
+DEATH, SURVIVAL = 713, 714
+
+
+class ICUSepsis(NamedTuple):
+    """The MDP and what the doctors did."""
+
+    mdp: FiniteMDP
+    expert: NDArray[np.float64]
+    """(S, A): probabilities of the actions of clinicians; rows of the two terminal states are 0."""
+
+
+def icu_sepsis(horizon: int = 20) -> ICUSepsis:
+    """The MDP of the package icu-sepsis 2.0.1: 713 states of patients, 25 treatments, survival pays 1.
+
+    - States 0 to 712: patients; 713 death and 714 survival, both terminal. The package's last state, in which
+      an episode would go on after its end, is left out.
+    - Actions: 5 a + b, with the package's two amounts a and b of fluids and vasopressors, 0 to 4 each. An action
+      that was taken too seldom in a state has the mean of the transitions of the others there, as in the package.
+    - Reward 1 on arrival in survival, else 0.
+
+    The first call needs ``unipac data get icu-sepsis``. Tables and rewards take 205 MB.
+
+    Args:
+        horizon: number H of stages; the package stops after 500.
+
+    Raises:
+        FileNotFoundError: if the file is missing.
+    """
+    horizon = check.count("horizon", horizon)
+    with np.load(io.BytesIO(read("icu-sepsis")), allow_pickle=False) as arrays:
+        transitions, first, expert = (arrays[name] for name in ("tx_mat", "d_0", "expert_policy"))
+    S = SURVIVAL + 1
+    P = transitions[:S, :, :S]
+    rewards = np.zeros(P.shape)
+    rewards[:DEATH, :, SURVIVAL] = 1.0
+    terminal = np.arange(S) >= DEATH
+    P[terminal] = 0.0
+    for s in (DEATH, SURVIVAL):
+        P[s, :, s] = 1.0
+    mdp = FiniteMDP(P, rewards, first[:S], horizon, name="icu-sepsis", terminal=terminal)
+    doctors = np.where(terminal[:, None], 0.0, expert[:S])
+    return ICUSepsis(mdp, doctors)

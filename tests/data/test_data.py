@@ -1,0 +1,128 @@
+"""Data sets inside packages: found, checked, and what is said when they are not there."""
+
+import hashlib
+import importlib.metadata
+import io
+import sys
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+
+import unipac
+from unipac.data import files, icu_sepsis
+from unipac.envs import policy_value
+
+CONTENTS = b"numbers"
+FILE = files.PackagedFile(
+    "some-package", "1.2", "some_package/data.npz", hashlib.sha256(CONTENTS).hexdigest()
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNIPAC_DATA", str(tmp_path))
+    monkeypatch.setitem(files.FILES, "some", FILE)
+    return tmp_path
+
+
+def wheel(folder, contents=CONTENTS, version="1.2"):
+    with zipfile.ZipFile(folder / f"some_package-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(FILE.member, contents)
+
+
+def test_nowhere(folder):
+    wheel(folder, version="1.3")  # another version does not count
+    with pytest.raises(
+        FileNotFoundError, match=r"some must be in the installed package .*unipac data get some"
+    ):
+        files.read("some")
+    with pytest.raises(ValueError, match="name must be one of"):
+        files.read("other")
+
+
+def test_in_a_wheel(folder):
+    wheel(folder)
+    assert files.read("some") == CONTENTS
+
+
+def test_in_a_source_archive(folder):
+    with tarfile.open(folder / "some_package-1.2.tar.gz", "w:gz") as archive:
+        entry = tarfile.TarInfo(f"some_package-1.2/src/{FILE.member}")
+        entry.size = len(CONTENTS)
+        archive.addfile(entry, io.BytesIO(CONTENTS))
+    assert files.read("some") == CONTENTS
+
+
+def test_in_an_installed_package(folder, monkeypatch):
+    home = folder / "site"
+    (home / "some_package-1.2.dist-info").mkdir(parents=True)
+    (home / "some_package-1.2.dist-info" / "METADATA").write_text("Name: some-package\nVersion: 1.2\n")
+    (home / "some_package").mkdir()
+    (home / FILE.member).write_bytes(CONTENTS)
+    monkeypatch.syspath_prepend(home)
+    assert importlib.metadata.version("some-package") == "1.2"
+    assert files.read("some") == CONTENTS
+    assert "some_package" not in sys.modules
+
+
+def test_another_file_is_refused(folder):
+    wheel(folder, b"other numbers")
+    with pytest.raises(
+        ValueError, match=r"data.npz of some-package must be that of version 1.2, with SHA-256"
+    ):
+        files.read("some")
+
+
+def test_pip_that_fails_says_why(folder, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(OSError, match=r"pip could not get some-package==1.2: "):
+        files.get("some")
+
+
+@pytest.fixture(scope="module")
+def icu():
+    try:
+        return icu_sepsis(horizon=20)
+    except FileNotFoundError:
+        pass
+    try:
+        unipac.data.get("icu-sepsis")
+    except OSError as error:
+        pytest.skip(str(error))
+    return icu_sepsis(horizon=20)
+
+
+def test_icu_sepsis(icu):
+    """The values are those of dynamic programming on the package's own tables, with 716 states."""
+    mdp, start = icu.mdp, icu.mdp.initial
+    assert (mdp.n_states, mdp.n_actions, mdp.horizon, mdp.reward_range) == (715, 25, 20, (0.0, 1.0))
+    assert np.flatnonzero(mdp.terminal).tolist() == [713, 714]
+    with np.load(io.BytesIO(files.read("icu-sepsis"))) as arrays:
+        P, first, expert, paid = (arrays[n] for n in ("tx_mat", "d_0", "expert_policy", "r_mat"))
+    r = np.einsum("sat,sat->sa", P, paid)
+    r[713:] = 0.0  # over
+    best = random = doctors = np.zeros(716)
+    for _ in range(20):
+        best = (r + P @ best).max(axis=1)
+        random = (r + P @ random).mean(axis=1)
+        doctors = (expert * (r + P @ doctors)).sum(axis=1)
+    assert start @ mdp.optimal_value() == pytest.approx(first @ best, abs=1e-12)
+    assert [round(float(first @ v), 3) for v in (best, doctors, random)] == [0.792, 0.692, 0.685]
+    np.testing.assert_allclose(icu.expert[:713], expert[:713])
+    np.testing.assert_allclose(icu.expert[:713].sum(axis=1), 1.0)
+    assert not icu.expert[713:].any()
+    greedy = mdp.optimal_q().argmax(axis=2)
+    np.testing.assert_allclose(policy_value(mdp, greedy)[0], mdp.optimal_value(), atol=1e-12)
+
+
+def test_an_agent_plays_icu_sepsis(icu):
+    """Rewards are 0 or 1, and every patient comes to an end or to stage 20."""
+    agent = unipac.QLearning.made_for(icu.mdp)
+    trace = agent.play(icu.mdp, episodes=50, seed=0)
+    assert set(trace.reward.tolist()) == {0.0, 1.0}
+    early = trace.level[:, -1] == 0
+    assert early.any()
+    assert (trace.level[:, 0] == 1).all()
+    assert (early | (trace.level > 0).all(axis=1)).all()
