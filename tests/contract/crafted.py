@@ -19,6 +19,7 @@ import registry_cases as cases
 
 import unipac
 from unipac import _agents, _storage
+from unipac.bandits.base.levelled import OptimisticAgent
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.theory import radii
 
@@ -273,7 +274,7 @@ def check_derived(agent: Any) -> None:
 
 
 def _check_regressions(agent: Any, state: Any) -> None:
-    if not hasattr(state, "_fields") or not {"rows", "logdet", "beta", "size"} <= set(state._fields):
+    if not isinstance(agent, OptimisticAgent):
         return
     d, lam = agent.dim, agent.regularization
     for level in agent.levels():

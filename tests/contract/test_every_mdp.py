@@ -7,6 +7,8 @@ import registry_cases as cases
 
 import unipac
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is certified:RuntimeWarning")
+
 NAMES = cases.names("mdp")
 CASES = cases.all_cases("mdp")
 

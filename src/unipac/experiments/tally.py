@@ -105,7 +105,7 @@ class Tally:
         regret = (self.regret or 0.0) + np.cumsum(trace.gap)
         self._add_gaps(trace.gap, trace.reward)
         self.plans += int(trace.replanned.sum())
-        if self.certified:
+        if self.certified and math.isfinite(self.delta):
             claimed = self._claimed + np.cumsum(trace.bound - trace.reward)
             numbers = np.arange(before + 1, self.round + 1)
             certified = claimed + metrics.aggregate_slack(numbers, horizon=horizon, delta=self.delta)

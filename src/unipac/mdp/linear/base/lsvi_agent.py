@@ -86,6 +86,9 @@ class LSVIAgent(EpisodicAgent):
             )
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        if world.terminal.any():  # the compiled episodes have H stages
+            super()._play(world, states, uniforms, trace)
+            return
         out, k = np.empty((4, len(states))), 0
         while k < len(states):
             self.state = lsvi_state.with_room(self.state, self._rules)
