@@ -240,8 +240,8 @@ def test_a_range_of_rewards_is_for_what_is_said(name, fixed, scale):
         given = [] if fixed else [offered]
         a, b = free.choose(*given), ranged.choose(*given)
         of_all, of_ranged = free.bounds(offered), ranged.bounds(offered)
-        np.testing.assert_array_equal(of_ranged.ucb, np.minimum(of_all.ucb, high))
-        np.testing.assert_array_equal(of_ranged.lcb, np.maximum(of_all.lcb, low))
+        np.testing.assert_array_equal(of_ranged.ucb, np.clip(of_all.ucb, low, high))
+        np.testing.assert_array_equal(of_ranged.lcb, np.clip(of_all.lcb, low, high))
         assert (a.index, a.level, a.mean, a.width) == (b.index, b.level, b.mean, b.width)
         assert (b.ucb, b.lcb) == (of_ranged.ucb[b.index], of_ranged.lcb[b.index])
         clipped += (b.ucb, b.lcb) != (a.ucb, a.lcb)

@@ -174,10 +174,7 @@ class BanditAgent(Agent):
         """As ``_bounds``, within the range of the rewards."""
         mean, width, ucb, lcb = self._bounds(X)
         if self.reward_range is not None:
-            low, high = self.reward_range
-            ucb, lcb = np.minimum(ucb, high), np.maximum(lcb, low)
-            if not self.certified:  # then a bound beyond the range refutes nothing
-                ucb, lcb = np.maximum(ucb, low), np.minimum(lcb, high)
+            ucb, lcb = np.clip(ucb, *self.reward_range), np.clip(lcb, *self.reward_range)
         return mean, width, ucb, lcb
 
     # -- one round at a time -------------------------------------------------------------------
@@ -207,11 +204,14 @@ class BanditAgent(Agent):
         if not fixed:
             check_norms("actions", X, self.action_norm)
         index, level = self._choose(X)
-        values = self._clipped(X)
+        values = self._bounds(X)
         mean, width, ucb, lcb = (float(column[index]) for column in values)
+        low, high = self.reward_range or (-math.inf, math.inf)
         certificate, refuted = math.nan, False
         if self._consistent and self.certified:
-            certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
+            best = min(float(values[2].max()), high)
+            certificate, refuted = self._certify(best, min(ucb, high), max(lcb, low))
+        ucb, lcb = min(max(ucb, low), high), min(max(lcb, low), high)
         return Verdict(int(index), int(level), mean, width, ucb, lcb, certificate, refuted)
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:

@@ -201,7 +201,7 @@ def verdict(
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
     ucb, lcb = min(mean + levels.beta[0] * width, rules.high), max(mean - levels.beta[0] * width, rules.low)
     if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
-        return mean, width, ucb, lcb, math.nan, True
+        return mean, width, max(ucb, rules.low), min(lcb, rules.high), math.nan, True
     certificate = min(max(min(best, rules.high) - lcb, 0.0), 2.0 * rules.norm * rules.action_norm)
     for level in range(1, last + 1):
         gap = 0.0
@@ -210,7 +210,7 @@ def verdict(
                 m, q = _difference(work, level, i, k)
                 gap = max(gap, m + levels.beta[level] * math.sqrt(q))
         certificate = min(certificate, gap)
-    return mean, width, ucb, lcb, certificate, False
+    return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
 
 
 @jit

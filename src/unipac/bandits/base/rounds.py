@@ -84,9 +84,10 @@ def verdict(
     """
     ucb, lcb, attained = bounds(levels, S, means, width2)
     best = min(max(best, ucb), confidence.high)
-    ucb, lcb = min(ucb, confidence.high), max(lcb, confidence.low)
+    certificate, refuted = certify(confidence, best, min(ucb, confidence.high), max(lcb, confidence.low))
+    ucb = min(max(ucb, confidence.low), confidence.high)
+    lcb = min(max(lcb, confidence.low), confidence.high)
     level = 1 if confidence.rule == SINGLE else level_of(width2, S)
-    certificate, refuted = certify(confidence, best, ucb, lcb)
     width = math.sqrt(width2[attained])
     return Verdict(index, level, means[attained], width, ucb, lcb, certificate, refuted)
 
