@@ -9,7 +9,7 @@ CHECKED_CACHE := $(VENV)/boundscheck-cache
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
-	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 5 minutes)"
+	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
 	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
@@ -38,8 +38,8 @@ test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
-		tests/linalg/test_linalg.py tests/contract/test_bandit_contract.py tests/measured/test_converges.py \
-		tests/faithful/test_faithful_mdp.py
+		tests/linalg/test_linalg.py tests/contract/test_files.py tests/contract/test_bandit_contract.py \
+		tests/measured/test_converges.py tests/faithful/test_faithful_mdp.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
