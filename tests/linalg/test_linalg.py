@@ -360,7 +360,7 @@ def test_log_determinant_is_exact_to_rounding(d, regularization, exponents):
     terms = [
         2 * mpmath.log(mpmath.mpf(r)) - mpmath.log(mpmath.mpf(regularization)) for r in diagonal.tolist()
     ]
-    with np.errstate(over="ignore"):  # interpreted, NumPy warns of a product that is then not taken
+    with np.errstate(all="ignore"):  # interpreted, NumPy warns of a product that is then not taken
         found = ridge.log_determinant(rows, regularization)
     size = max(1.0, float(sum(abs(term) for term in terms)))
     assert abs(found - max(0.0, float(sum(terms)))) <= 1.2e-16 * (d + 8) * size

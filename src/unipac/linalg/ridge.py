@@ -202,32 +202,29 @@ def refresh(rows: Array) -> None:
 def log_determinant(rows: Array, regularization: float) -> float:
     """Log det(Σ/λ) = Σ_i log(R_ii²/λ), exact to rounding and never negative: Σ is at least λI.
 
-    A logarithm takes as long as a dozen products, so it is taken of a product of many quotients, four of
-    which enter it at a time; those which would lead out of the range of floats are added one by one.
+    A logarithm takes as long as a dozen products, so it is taken of the product of all quotients R_ii/√λ, which are
+    at least 1; where that leaves the range of floats, logarithms are added up. Four products side by side.
     """
     d = rows.shape[0]
-    inverse = 1.0 / regularization
+    inverse = 1.0 / math.sqrt(regularization)
+    p0, p1, p2, p3 = 1.0, 1.0, 1.0, 1.0
+    i = int(np.int64(0))
+    while i + 3 < d:
+        p0 *= rows[i, i + 1] * inverse
+        p1 *= rows[i + 1, i + 2] * inverse
+        p2 *= rows[i + 2, i + 3] * inverse
+        p3 *= rows[i + 3, i + 4] * inverse
+        i += 4
+    while i < d:
+        p0 *= rows[i, i + 1] * inverse
+        i += 1
+    product = (p0 * p1) * (p2 * p3)
+    if 1e-150 < product < 1e150:
+        return max(2.0 * math.log(product), 0.0)
     total = 0.0
-    product = 1.0
-    for k in range(d // 4):
-        i = 4 * k
-        two = rows[i, i + 1] * rows[i + 1, i + 2]
-        larger = product * ((two * (rows[i + 2, i + 3] * rows[i + 3, i + 4])) * (inverse * inverse))
-        if 1e-100 < larger < 1e100:
-            product = larger
-        else:
-            total += math.log(product)
-            product = 1.0
-            for j in range(i, i + 4):
-                total += math.log(rows[j, j + 1]) - 0.5 * math.log(regularization)
-    for i in range(d - d % 4, d):
-        larger = product * (rows[i, i + 1] * math.sqrt(inverse))
-        if 1e-100 < larger < 1e100:
-            product = larger
-        else:
-            total += math.log(product) + math.log(rows[i, i + 1]) - 0.5 * math.log(regularization)
-            product = 1.0
-    return max(2.0 * (total + math.log(product)), 0.0)
+    for i in range(d):
+        total += math.log(rows[i, i + 1] * inverse)
+    return max(2.0 * total, 0.0)
 
 
 @jit
