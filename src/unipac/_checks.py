@@ -63,6 +63,13 @@ def nonnegative(name: str, value: SupportsFloat) -> float:
 
 def probability(name: str, value: SupportsFloat) -> float:
     """A number strictly between 0 and 1, and not so small that its share for a level vanishes."""
+    number = share(name, value)
+    require(number >= 1e-280, name, "at least 1e-280", value)
+    return number
+
+
+def share(name: str, value: SupportsFloat) -> float:
+    """A part of such a probability."""
     number = real(name, value)
     require(0 < number < 1, name, "strictly between 0 and 1", value)
     require(number >= 1e-300, name, "at least 1e-300", value)

@@ -297,7 +297,10 @@ def _check_regressions(agent: Any, state: Any) -> None:
             beta = float(state.beta[level.level - 1])
             found = agent.bounds([x])
             slack = 1e-3 * (abs(mean) + beta * width) + 1e-9 * float(np.abs(z).max())
-            assert found.ucb[0] <= mean + beta * width + slack
+            least = -math.inf if agent.reward_range is None else agent.reward_range[0]
+            assert found.ucb[0] <= max(
+                mean + beta * width + slack, least
+            )  # bounds lie within the range of rewards
 
 
 def _check_plan(agent: Any) -> None:

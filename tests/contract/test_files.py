@@ -88,6 +88,27 @@ def test_sizes_beyond_the_data_are_refused(tmp_path):
             unipac.load(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("level", [0, 1, 10**6])
+@pytest.mark.parametrize("case", EACH["bandit"], ids=str)
+def test_the_level_of_a_decision_is_no_index_unless_checked(case, level, tmp_path):
+    """An agent that is told of a level it never had refuses the file, or does not use it."""
+    agent = crafted.brought(case, 3)
+    header, arrays = crafted.contents(agent)
+    assert header["progress"]["pending"]
+    for waiting in header["progress"]["pending"]:
+        waiting[2] = level
+    (tmp_path / "agent.npz").write_bytes(crafted.written(header, arrays))
+    try:
+        other = crafted.loaded(agent, tmp_path / "agent.npz")
+    except ValueError:
+        return
+    for decision in other.pending.values():
+        other.update(decision, reward=0.25)
+    other.save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").stat().st_size < 4 * (tmp_path / "agent.npz").stat().st_size + 10**5
+    crafted.loaded(other, tmp_path / "again.npz")
+
+
 def test_a_relabelled_agent_is_not_that_agent(tmp_path):
     """A name of another class of the same kind: refused, or loaded as what it says, with what that proves."""
     for kind in KINDS:

@@ -81,6 +81,12 @@ class Guarded(GuardAgent):
         given = self.heuristic
         fresh = isinstance(given, BanditAgent) and given.rounds == 0 and not given.pending
         check.require(fresh and given.absorbs, "heuristic", "a fresh bandit agent that absorbs rounds", given)
+        check.require(
+            given.action_norm >= self.action_norm,
+            "heuristic",
+            f"made for actions of norm {self.action_norm:g}, as its guard is",
+            f"action_norm={given.action_norm:g}",
+        )
         self.dim, self.heuristic = given.dim, copy.copy(given)
         self.__dict__["counts_many"] = given.counts_many
         # One that is a single regression on all data has that of the guard, or one of its own.

@@ -38,11 +38,13 @@ class StaticSearch(TargetedSearch):
     """
 
     seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "for the ties")
-    growth: float = parameter(1.1, check.positive, "factor > 1 between the times at which it is tested")
+    growth: float = parameter(
+        1.1, check.positive, "factor between the times at which it is tested, above 1, at most 10"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check.require(self.growth > 1.0, "growth", "> 1", self.growth)
+        check.require(1.0 < self.growth <= 10.0, "growth", "above 1 and at most 10", self.growth)
 
     def _directions(self) -> Array:
         raise NotImplementedError

@@ -24,7 +24,7 @@ def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularizat
     >>> fixed_design(0.05, noise=0.5, regularization=4.0)     # 0.5 √(2 · 2.995732) + 2
     3.223873
     """
-    check.probability("p", p)
+    check.share("p", p)
     check.nonnegative("noise", noise)
     check.nonnegative("norm", norm)
     check.nonnegative("regularization", regularization)

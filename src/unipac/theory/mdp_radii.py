@@ -179,7 +179,7 @@ def _flute_explicit(d: int, H: int, level: int, delta: float, lam: float, nested
 
 def _checked(dim: int, horizon: int, delta: float) -> tuple[int, int, float]:
     d = check.count("dim", dim, most=check.LARGEST_COUNT)
-    return d, check.count("horizon", horizon, most=LARGEST_HORIZON), check.probability("delta", delta)
+    return d, check.count("horizon", horizon, most=LARGEST_HORIZON), check.share("delta", delta)
 
 
 def _flute_finite(logdet: float, horizon: int, inside: float, outside: float) -> float:

@@ -33,7 +33,7 @@ def theorem(dim: int, level: int, delta: float) -> float:
     """
     d = check.count("dim", dim, most=check.LARGEST_COUNT)
     level = check.count("level", level, most=check.LARGEST_COUNT)
-    return _theorem(d, level, check.probability("delta", delta))
+    return _theorem(d, level, check.share("delta", delta))
 
 
 def determinant(
@@ -81,7 +81,7 @@ def level_delta(delta: float, level: int) -> float:
     0.01
     """
     level = check.count("level", level, most=check.LARGEST_COUNT)
-    return _level_delta(check.probability("delta", delta), level)
+    return _level_delta(check.share("delta", delta), level)
 
 
 def theorem_is_proven(
@@ -103,7 +103,7 @@ def theorem_is_proven(
     (True, False, True)
     """
     d = check.count("dim", dim, most=check.LARGEST_COUNT)
-    delta = check.probability("delta", delta)
+    delta = check.share("delta", delta)
     noise = check.nonnegative("noise", noise)
     norm = check.nonnegative("norm", norm)
     regularization = check.positive("regularization", regularization)
@@ -122,7 +122,7 @@ def _checked(
 ) -> tuple[float, float, float, float, float]:
     return (
         check.nonnegative("logdet", logdet),
-        check.probability("delta", delta),
+        check.share("delta", delta),
         check.nonnegative("noise", noise),
         check.nonnegative("norm", norm),
         check.positive("regularization", regularization),

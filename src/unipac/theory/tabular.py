@@ -116,7 +116,7 @@ def kinf_threshold(n: float, failure: float) -> float:
     >>> kinf_threshold(1, 0.05)          # log 20 + log 2 = log 40
     3.688879
     """
-    return -math.log(check.probability("failure", failure)) + kt(n)
+    return -math.log(check.share("failure", failure)) + kt(n)
 
 
 def dirichlet_threshold(counts: ArrayLike, failure: float, *, outcomes: int) -> float:
@@ -127,7 +127,7 @@ def dirichlet_threshold(counts: ArrayLike, failure: float, *, outcomes: int) -> 
     """
     N = _counts(counts)
     m = check.count("outcomes", outcomes, least=max(1, N.size), most=2**31)
-    return dirichlet_kernel(N, m, -math.log(check.probability("failure", failure)))
+    return dirichlet_kernel(N, m, -math.log(check.share("failure", failure)))
 
 
 def open_threshold(counts: ArrayLike, failure: float) -> float:
@@ -138,7 +138,7 @@ def open_threshold(counts: ArrayLike, failure: float) -> float:
     >>> open_threshold([2, 1], 0.05)     # log 20 + log 48, as 2!/6 · 3/4 · 1/2 · 1/3! = 1/48
     6.866933
     """
-    return open_kernel(_counts(counts), -math.log(check.probability("failure", failure)))
+    return open_kernel(_counts(counts), -math.log(check.share("failure", failure)))
 
 
 def stitched(n: float, failure: float) -> float:
@@ -149,7 +149,7 @@ def stitched(n: float, failure: float) -> float:
     >>> stitched(4, 0.05)                # 1.7 √(0.72 ln 104)/4, as v = 1 and ln ln 2 < 0
     0.777176
     """
-    return stitched_kernel(check.positive("n", n), -math.log(check.probability("failure", failure)))
+    return stitched_kernel(check.positive("n", n), -math.log(check.share("failure", failure)))
 
 
 def ubev(n: float, failure: float) -> float:
@@ -158,7 +158,7 @@ def ubev(n: float, failure: float) -> float:
     >>> ubev(4, 0.05)                    # √((2 · 0.326634 + 4.094345)/4)
     1.089451
     """
-    return ubev_kernel(check.positive("n", n), -math.log(check.probability("failure", failure)))
+    return ubev_kernel(check.positive("n", n), -math.log(check.share("failure", failure)))
 
 
 def _counts(counts: ArrayLike) -> Array:

@@ -123,6 +123,10 @@ class BanditAgent(Agent):
         """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
         return self.theorem if self.certified else "none"
 
+    def _has_level(self, level: int) -> bool:
+        """Whether a decision that waits for its reward can have this level."""
+        return True
+
     def levels(self) -> list[Level]:
         """Size, proven bound on the size, and radius of each level in use; empty if there are no levels."""
         return []
@@ -480,6 +484,10 @@ class BanditAgent(Agent):
                 # What was claimed then must still be so under these parameters.
                 check.flag("certified", certified) and self.certified,
             )
+
+    def _resumed(self) -> None:
+        for decision in self._pending.values():
+            check.require(self._has_level(decision.level), "level", "one of the agent's", decision.level)
 
     # -- checks and bookkeeping ----------------------------------------------------------------
 

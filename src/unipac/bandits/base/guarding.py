@@ -103,6 +103,9 @@ class GuardAgent(BanditAgent):
         self._inner.state = self._inner._restored(saved.heuristic)
         return levels
 
+    def _has_level(self, level: int) -> bool:
+        return level <= self._closed
+
     # -- the protocol --------------------------------------------------------------------------
 
     @property

@@ -91,6 +91,9 @@ class PerActionAgent(LevelledAgent):
             raise ValueError("the models are not those of so many rounds")
         return models.restored(saved, self.dim, self.regularization, self.action_norm)
 
+    def _has_level(self, level: int) -> bool:
+        return not self.disjoint or 1 <= level <= self.n_actions
+
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         if not self.disjoint:
             return super()._bounds(X)

@@ -104,6 +104,9 @@ class RegressionsAgent(BanditAgent):
         """How many regressions there are; None if it changes."""
         return 1
 
+    def _has_level(self, level: int) -> bool:
+        return level <= len(self.state.size)  # where their number changes, the next one may be opened
+
     def _empty(self) -> Levels:
         return regressions(self._entries() or 1, self.dim, self.regularization)
 

@@ -189,7 +189,6 @@ def learn(
     x = counted.features[s, a]
     last = S if rule == NESTED else level
     for i in range(level - 1, last):
-        q = counted.width2[h, i, s, a]
         ridge.add(counted.rows[h, i], x, 0.0, 1.0, below)
         counted.logdet[h, i] = ridge.log_determinant(counted.rows[h, i], regularization)
         counted.rotations[h, i] += 1
@@ -202,7 +201,7 @@ def learn(
             counted.rotations[h, i] = 0
             compute_widths(counted, h, i)
         else:
-            _shrink_widths(counted, h, i, x, q)
+            _shrink_widths(counted, h, i, below)
     counted.size[h, level - 1] += 1
 
 
@@ -216,16 +215,13 @@ def compute_widths(counted: Counted, h: int, i: int) -> None:
 
 
 @jit
-def _shrink_widths(counted: Counted, h: int, i: int, x: Array, q: float) -> None:
-    """width² −= ⟨φ, Σ⁻¹x⟩² (1 + q), with the new Σ and the old squared width q of x."""
-    d = x.size
-    v = np.empty(d)
-    ridge.solve(counted.rows[h, i], x, v)
-    n_states, n_actions, _ = counted.features.shape
+def _shrink_widths(counted: Counted, h: int, i: int, below: Array) -> None:
+    """width² −= ⟨m, φ⟩², where m is what ``ridge.add`` left of the row below."""
+    n_states, n_actions, d = counted.features.shape
     for s in range(n_states):
         for a in range(n_actions):
             g = 0.0
             for j in range(d):
-                g += counted.features[s, a, j] * v[j]
+                g += counted.features[s, a, j] * below[j]
             if g != 0.0:
-                counted.width2[h, i, s, a] = max(0.0, counted.width2[h, i, s, a] - g * g * (1.0 + q))
+                counted.width2[h, i, s, a] = max(0.0, counted.width2[h, i, s, a] - g * g)

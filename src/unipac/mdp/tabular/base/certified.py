@@ -234,10 +234,11 @@ def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: 
     )
     check.require(sound, "plan", "one that data led to", "another")
     before = at(counts, saved.planned_times, saved.planned_reward)
-    low, high = rules.low * before.visits, rules.high * before.visits
-    slack = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
-    within = ((low - slack <= before.reward) & (before.reward <= high + slack)).all()
-    check.require(bool(within), "rewards", "within their range", "others")
+    for held in (before, counts):
+        low, high = rules.low * held.visits, rules.high * held.visits
+        slack = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
+        within = ((low - slack <= held.reward) & (held.reward <= high + slack)).all()
+        check.require(bool(within), "rewards", "within their range", "others")
     check_counts(before, n_states)
     check.require(np.array_equal(saved.planned, before.visits), "planned", "the visits of the plan", "others")
     state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
