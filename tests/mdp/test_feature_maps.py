@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unipac.mdp.feature_maps import (
-    FEATURE_MAPS,
-    MOST_FEATURES,
     Aggregation,
     FeatureMap,
     Fourier,
@@ -21,6 +19,8 @@ from unipac.mdp.feature_maps import (
     RandomFourier,
     TileCoding,
 )
+from unipac.mdp.feature_maps.base import MOST_FEATURES
+from unipac.registry import FEATURE_MAPS
 
 NAN, INF = float("nan"), float("inf")
 LOW, HIGH = [-1.2, -0.07, 2.0], [0.6, 0.07, 50.0]
