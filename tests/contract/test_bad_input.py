@@ -166,7 +166,7 @@ CALLS = {
 )
 def test_malformed_arguments(call, bad):
     _, argument, function = CALLS[call]
-    for name in ("NestedOFUL", "BallOFUL"):
+    for name in NAMES:
         assert_refused(make(name), argument, lambda agent: function(agent, bad))
 
 
