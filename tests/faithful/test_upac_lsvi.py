@@ -76,16 +76,47 @@ CASES = {
     "one stage": {"blocks": [3], "sizes": (4, 3, 1)},
 }
 
+WITHOUT_LEVELS = {
+    name: CASES[name]
+    for name in (
+        "one block",
+        "one block, vertex",
+        "other regularization",
+        "always",
+        "scaled",
+        "collinear",
+        "alone, vertex",
+        "mixed",
+        "mixed, vertex",
+        "without end",
+        "one of each",
+        "one state",
+        "one stage",
+    )
+}
+"""What LSVIUCB has, too."""
 
-@pytest.mark.parametrize("case", CASES)
-def test_agent_is_what_its_pseudo_code_says(case):
+
+def made(cls, *arguments, **parameters):
+    """One of both agents; LSVIUCB with the defaults of the other."""
+    if cls is unipac.LSVIUCB:
+        usual = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05, "total_episodes": 1}
+        parameters = {**usual, **parameters}
+    return cls(*arguments, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("cls", "case"),
+    [(unipac.UPACLSVI, name) for name in CASES] + [(unipac.LSVIUCB, name) for name in WITHOUT_LEVELS],
+)
+def test_agent_is_what_its_pseudo_code_says(cls, case):
     """At all of the first plans and then at fewer and fewer, over 600 episodes."""
-    told = dict(CASES[case])
+    told, levelled = dict(CASES[case]), cls is unipac.UPACLSVI
     S, A, H = told.pop("sizes", (4, 2, 3))
     world = {name: told.pop(name) for name in ("blocks", "ends", "norm", "collinear") if name in told}
     mdp = Linear(S, A, H, seed=3, **world)
-    agent = unipac.UPACLSVI(mdp.features, horizon=H, **told)
-    slow = judge.Judge(mdp.features, H, **told)
+    agent = made(cls, mdp.features, horizon=H, **told)
+    slow = judge.Judge(mdp.features, H, levelled=levelled, **told)
     always = told.get("replan") == "always"
     for k in range(600):
         plan = agent._plan()
@@ -102,7 +133,7 @@ def test_agent_is_what_its_pseudo_code_says(case):
         agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following))
         slow.learn(*episode)
     if world["blocks"] == [3] and H > 1:
-        assert agent.state.data.open.max() >= 3  # several levels took part
+        assert levelled == (agent.state.data.open.max() >= 3)  # several levels took part
 
 
 def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
@@ -216,7 +247,7 @@ def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
 def missed_visits(mdp, factor, episodes):
     """How many executed pairs of level l ≥ 2 had not passed level l − 1 in the plan in use."""
     agent = unipac.UPACLSVI.made_for(mdp)
-    places, missed = agent._rules.layout, 0
+    places, missed = agent._way.rules.layout, 0
     for k in range(episodes):
         plan = agent._plan()
         planned, data = agent.state.planned.rows, agent.state.data

@@ -47,7 +47,7 @@ MDPS = {
 
 def bounds(agent, factor):
     """Q (H, S, A), and lower values of the planned policy (H + 1, S), with radii so many times as large."""
-    state, rules, H, S = agent.state, agent._rules, agent.horizon, agent.n_states
+    state, rules, H, S = agent.state, agent._way.rules, agent.horizon, agent.n_states
     Q, above, below = np.empty((H, len(rules.layout.block))), *np.empty((2, H + 1, rules.outcomes))
     lsvi.choose(state.data, state.rewards, rules, factor, np.empty_like(state.action), Q, above)
     lsvi.certify(state.data, state.rewards, rules, factor, state.action, below)

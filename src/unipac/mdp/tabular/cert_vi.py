@@ -27,11 +27,11 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs.simulation import World
 from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.playing import room_for
 from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 from unipac.mdp.tabular.base.backward import Limits
-from unipac.mdp.tabular.base.playing import play
 from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
 
 
@@ -112,13 +112,12 @@ class CertVI(TabularAgent):
         self.state = compiled.with_more_room(self.state, self.horizon)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        out, k = np.empty((4, len(states))), 0
+        played, k = room_for(trace, self.horizon, self.n_states), 0
         while k < len(states):
             self._make_room()
-            before, told = k, (out, trace.level, trace.replanned)
-            k = play(self.state, self._rules, world, states, uniforms, k, *told)
+            before = k
+            k = compiled.play(self.state, self._rules, world, states, uniforms, k, played)
             self._episodes += k - before
-        trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
 
     @property
     def certified(self) -> bool:
