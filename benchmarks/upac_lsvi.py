@@ -1,6 +1,6 @@
 """What docs/agents/upac_lsvi.md reports: regret, levels against one set of all data, time per episode.
 
-python benchmarks/upac_lsvi.py regret [radius] | levels [seeds] | speed
+python benchmarks/upac_lsvi.py regret [radius] | levels [seeds] [radius] | speed
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 import unipac
 from unipac.envs import hypercube, random_simplex, river_swim
-from unipac.mdp.linear.base.value_bounds import Rules
 
 MDPS = {
     "RiverSwim 3 x 3": lambda seed: river_swim(n_states=3, horizon=3),
@@ -26,15 +25,9 @@ MDPS = {
 }
 
 
-class AllData(unipac.UPACLSVI):
-    """LSVI-UCB with the radii of UPACLSVI: one level, of all data."""
-
-    def _make_rules(self) -> Rules:
-        return super()._make_rules()._replace(levelled=False)
-
-
 def run(cls: type[Any], mdp: Any, seed: int, episodes: int = 10**5, **parameters: Any) -> Any:
-    return cls.made_for(mdp, terminates=False, **parameters).play(mdp, episodes=episodes, seed=seed)
+    agent = cls.made_for(mdp, rounds=episodes, terminates=False, **parameters)
+    return agent.play(mdp, episodes=episodes, seed=seed)
 
 
 def regret(radius: str = "monotone") -> None:
@@ -54,13 +47,15 @@ def regret(radius: str = "monotone") -> None:
         )
 
 
-def levels(seeds: str = "30") -> None:
+def levels(seeds: str = "30", radius: str = "monotone") -> None:
+    """UPACLSVI against LSVIUCB, which has the same radius on one set of all data."""
     ratios = []
+    same = {"radius": radius, "replan": "lazy", "replan_factor": 1.05}
     for name in ("simplex 4", "simplex 5", "simplex 6", "hypercube"):
         pairs = []
         for seed in range(int(seeds)):
             mdp = MDPS[name](seed)
-            pairs.append([run(cls, mdp, seed).gap.sum() for cls in (unipac.UPACLSVI, AllData)])
+            pairs.append([run(cls, mdp, seed, **same).gap.sum() for cls in (unipac.UPACLSVI, unipac.LSVIUCB)])
         with_levels, without = np.mean(pairs, axis=0)
         ratios.append(with_levels / without)
         error = np.std(np.diff(pairs, axis=1)) / np.sqrt(len(pairs)) / without

@@ -1,4 +1,4 @@
-"""A slow judge of UPACLSVI: the pseudo-code in plain NumPy, dense, with nothing of the library.
+"""A slow judge of UPACLSVI, and of LSVIUCB with its radii: pseudo-code in plain NumPy, dense, nothing of the library.
 
 Stages count from 0; the end of an episode is one more outcome, number S, of value 0, if episodes may terminate.
 """
@@ -89,12 +89,13 @@ class Judge:
         replan="lazy",
         terminates=True,
         alpha=0.9,
+        levelled=True,
     ):
         self.S, self.A, self.d = features.shape
         self.X, index = np.unique(features.reshape(-1, self.d), axis=0, return_inverse=True)
         self.index = index.reshape(self.S, self.A)
         self.H, self.lam, self.alpha, self.radius = horizon, regularization, alpha, radius
-        self.scale, self.lazy = bonus_scale, replan == "lazy"
+        self.scale, self.lazy, self.levelled = bonus_scale, replan == "lazy", levelled
         self.f = replan_factor if self.lazy else 1.0
         self.outcomes = self.S + terminates
         self.block = blocks_of(self.X)
@@ -146,7 +147,11 @@ class Judge:
             w2 = self.X[x] @ solved
             if scale == 1 or level == L or w2 <= self.f * 4.0**-level * (1 + 1e-6):
                 bias = 0.5 * self.lam * math.sqrt(self.d) * np.linalg.norm(solved)
-                share = self.alpha if level == L else (1 - self.alpha) / (level * (level + 1))
+                share = (
+                    (self.alpha if self.levelled else 1.0)
+                    if level == L
+                    else (1 - self.alpha) / (level * (level + 1))
+                )
                 log_det = self.log_det(stage, level, self.block[x])
                 yield solved @ stage.sums[level - 1], log_det, math.sqrt(w2), bias, share
 
@@ -243,9 +248,11 @@ class Judge:
             if not self.ridge[x]:
                 continue
             phi, level = self.X[x], 1
-            while level <= len(stage.sigma) and phi @ np.linalg.solve(
-                stage.sigma[level - 1], phi
-            ) <= 4.0**-level * (1 + 1e-9):
+            while (
+                self.levelled
+                and level <= len(stage.sigma)
+                and phi @ np.linalg.solve(stage.sigma[level - 1], phi) <= 4.0**-level * (1 + 1e-9)
+            ):
                 level += 1
             if level > len(stage.sigma):
                 stage.sigma.append(stage.sigma[-1].copy())

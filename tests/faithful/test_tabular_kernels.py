@@ -171,3 +171,26 @@ def test_counts_that_contradict_each_other_are_refused(name, index, value):
     getattr(counts, name)[index] = value
     with pytest.raises(ValueError, match="contradict"):
         check_counts(counts, 4)
+
+
+def likelihood_of_kinds(sequence):
+    """By which ``open_threshold`` predicts a sequence of kinds, numbered in the order of their appearance."""
+    counts = np.bincount(sequence)
+    fewer, m = counts - 1, len(sequence) - len(counts)
+    fit = sum(N * math.log(N / m) for N in fewer if N > 0)
+    return math.exp(math.log(2) + fit - theory.open_threshold(counts, 0.5))
+
+
+def all_sequences(n):
+    """Of kinds: each is one of those before, or the next new one."""
+    sequences = [[0]]
+    for _ in range(n - 1):
+        sequences = [[*one, k] for one in sequences for k in range(max(one) + 2)]
+    return sequences
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_prediction_of_unknown_outcomes_is_at_most_a_probability(n):
+    """Summed over all sequences; the largest term of a mixture is less than it, but not by much."""
+    total = sum(likelihood_of_kinds(sequence) for sequence in all_sequences(n))
+    assert 0.25 < total <= 1 + 1e-12

@@ -1,6 +1,7 @@
 """The tabular agents behind the protocol: play, act and observe, files, and what is refused."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -107,6 +108,40 @@ def test_return_range_and_known_rewards_by_next_state_only_sharpen():
         trace = agent.play(mdp, episodes=500, seed=0)
         assert (trace.certificate >= trace.gap).all()
     assert known._plan().bound[0] <= plain._plan().bound[0]
+
+
+@pytest.mark.parametrize("told", [{}, {"reward_values": "many"}, {"rewards": [[-1.0]]}], ids=str)
+def test_a_return_range_without_zero_holds(told):
+    """Every stage pays −1: from the last one on −1 is left, from the first −3, and after the end 0."""
+    agent = unipac.CertVI(1, 1, horizon=3, reward_range=(-1.0, 0.0), return_range=(-3.0, -1.0), **told)
+    for _ in range(500):
+        for _ in range(3):
+            agent.act(0)
+            agent.observe(-1.0, 0)
+    plan = agent._plan()
+    assert plan.lower[0] <= -3.0 + 1e-9
+    assert -3.0 - 1e-9 <= plan.bound[0] < -2.5
+
+
+def test_the_bound_on_mistakes_is_that_of_rewards_by_next_state():
+    """With a reward by chance nothing tells how many outcomes there are; certificates do not need to know."""
+    agent = unipac.CertVI(2, 1, horizon=2)
+    assert agent.mistake_bound(0.5) < math.inf
+    for reward in (0.0, 1.0):
+        agent.act(0)
+        agent.observe(reward, int(reward))
+        agent.act(int(reward))
+        agent.observe(0.5, 0)
+    assert agent.mistake_bound(0.5) < math.inf
+    agent.act(0)
+    agent.observe(0.5, 1)
+    assert agent.mistake_bound(0.5) < math.inf  # the episode is under way
+    agent.act(1)
+    agent.observe(0.5, 0)
+    assert agent.mistake_bound(0.5) == math.inf
+    assert agent.certified
+    many = unipac.theory.certvi_mistake_bound(0.5, 2, 1, 2, 0.05, rewards="few", outcomes=6)
+    assert unipac.theory.certvi_mistake_bound(0.5, 2, 1, 2, 0.05, rewards="few") < many
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.envs import hypercube, random_simplex, river_swim
+from unipac.envs import FiniteMDP, hypercube, random_simplex, river_swim
 from unipac.linalg import ridge
 from unipac.mdp.base.agent import EpisodicAgent
 from unipac.mdp.base.plan import Episode
@@ -76,16 +76,47 @@ CASES = {
     "one stage": {"blocks": [3], "sizes": (4, 3, 1)},
 }
 
+WITHOUT_LEVELS = {
+    name: CASES[name]
+    for name in (
+        "one block",
+        "one block, vertex",
+        "other regularization",
+        "always",
+        "scaled",
+        "collinear",
+        "alone, vertex",
+        "mixed",
+        "mixed, vertex",
+        "without end",
+        "one of each",
+        "one state",
+        "one stage",
+    )
+}
+"""What LSVIUCB has, too."""
 
-@pytest.mark.parametrize("case", CASES)
-def test_agent_is_what_its_pseudo_code_says(case):
+
+def made(cls, *arguments, **parameters):
+    """One of both agents; LSVIUCB with the defaults of the other."""
+    if cls is unipac.LSVIUCB:
+        usual = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05, "total_episodes": 1}
+        parameters = {**usual, **parameters}
+    return cls(*arguments, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("cls", "case"),
+    [(unipac.UPACLSVI, name) for name in CASES] + [(unipac.LSVIUCB, name) for name in WITHOUT_LEVELS],
+)
+def test_agent_is_what_its_pseudo_code_says(cls, case):
     """At all of the first plans and then at fewer and fewer, over 600 episodes."""
-    told = dict(CASES[case])
+    told, levelled = dict(CASES[case]), cls is unipac.UPACLSVI
     S, A, H = told.pop("sizes", (4, 2, 3))
     world = {name: told.pop(name) for name in ("blocks", "ends", "norm", "collinear") if name in told}
     mdp = Linear(S, A, H, seed=3, **world)
-    agent = unipac.UPACLSVI(mdp.features, horizon=H, **told)
-    slow = judge.Judge(mdp.features, H, **told)
+    agent = made(cls, mdp.features, horizon=H, **told)
+    slow = judge.Judge(mdp.features, H, levelled=levelled, **told)
     always = told.get("replan") == "always"
     for k in range(600):
         plan = agent._plan()
@@ -102,7 +133,7 @@ def test_agent_is_what_its_pseudo_code_says(case):
         agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following))
         slow.learn(*episode)
     if world["blocks"] == [3] and H > 1:
-        assert agent.state.data.open.max() >= 3  # several levels took part
+        assert levelled == (agent.state.data.open.max() >= 3)  # several levels took part
 
 
 def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
@@ -176,10 +207,56 @@ def test_compiled_play_is_the_loop(variant):
     assert fast.episodes == slow.episodes == 500
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_runs_can_be_cut_saved_and_copied(variant, tmp_path):
+def walk():
+    """States 0, 1, 2 in a row and the end 3; action 0 goes on with 0.7; the last step pays."""
+    P, r = np.zeros((4, 2, 4)), np.zeros((4, 2))
+    for s in range(3):
+        P[s, 1, max(s - 1, 0)], P[s, 0, s + 1], P[s, 0, s] = 1.0, 0.7, 0.3
+    P[3, :, 3], r[2, 0] = 1.0, 1.0
+    return FiniteMDP(P, r, horizon=5, terminal=np.arange(4) == 3)
+
+
+@pytest.mark.parametrize("told", [{}, {"radius": "vertex"}, {"reward_range": (-1.0, 1.0)}], ids=str)
+@pytest.mark.parametrize("cls", [unipac.UPACLSVI, unipac.LSVIUCB])
+def test_compiled_play_is_the_loop_where_episodes_end(cls, told):
+    mdp = walk()
+    told = {"radius": "monotone", **told}
+    fast, slow = (cls.made_for(mdp, rounds=300, **told) for _ in range(2))
+    trace = fast.play(mdp, episodes=300, seed=5)
+    slow._play = lambda *arguments: EpisodicAgent._play(slow, *arguments)
+    assert_same(trace, slow.play(mdp, episodes=300, seed=5))
+    assert {3, 5} <= set((trace.level > 0).sum(axis=1).tolist())
+    assert (trace.certificate >= trace.gap).all()
+    np.testing.assert_array_equal(fast.state.data.counts.visits, slow.state.data.counts.visits)
+    with pytest.raises(ValueError, match="terminates"):
+        cls.made_for(mdp, rounds=1, terminates=False, **told).play(mdp, episodes=1)
+
+
+def test_lsvi_ucb_holds_beyond_the_episodes_it_was_told():
     mdp = hypercube(dim=3, horizon=3)
-    whole, parts = (unipac.UPACLSVI.made_for(mdp, **VARIANTS[variant]) for _ in range(2))
+    agent = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="monotone")
+    trace = agent.play(mdp, episodes=100, seed=0)
+    assert agent.certified
+    assert agent.guarantee == "regret"
+    assert agent.mistake_bound(0.1) == math.inf
+    assert (trace.certificate >= trace.gap).all()
+    assert all(level.level == 1 and level.bound == math.inf for level in agent.levels())
+    scaled = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="vertex", bonus_scale=0.5)
+    assert scaled.certified
+    assert scaled.guarantee == "none"
+    with pytest.raises(ValueError, match="radius"):
+        unipac.LSVIUCB(
+            feature_map=lambda s: np.eye(2), n_actions=2, dim=2, horizon=2, episodes=1, radius="vertex"
+        )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("cls", [unipac.UPACLSVI, unipac.LSVIUCB])
+def test_runs_can_be_cut_saved_and_copied(cls, variant, tmp_path):
+    if cls is unipac.LSVIUCB and variant == "auto":
+        pytest.skip("it has no such radius")
+    mdp, told = hypercube(dim=3, horizon=3), {"radius": "monotone", "replan": "lazy", **VARIANTS[variant]}
+    whole, parts = (cls.made_for(mdp, rounds=400, **told) for _ in range(2))
     trace = whole.play(mdp, episodes=400, seed=1)
     assert_same(trace.part(0, 171), parts.play(mdp, episodes=171, seed=1))
     parts.save(tmp_path / "agent.npz")
@@ -216,7 +293,7 @@ def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
 def missed_visits(mdp, factor, episodes):
     """How many executed pairs of level l ≥ 2 had not passed level l − 1 in the plan in use."""
     agent = unipac.UPACLSVI.made_for(mdp)
-    places, missed = agent._rules.layout, 0
+    places, missed = agent._way.rules.layout, 0
     for k in range(episodes):
         plan = agent._plan()
         planned, data = agent.state.planned.rows, agent.state.data

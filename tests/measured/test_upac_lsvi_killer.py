@@ -15,12 +15,8 @@ from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.mdp.linear.base import lsvi, lsvi_state
 
-
-class AllData(unipac.UPACLSVI):
-    """LSVI-UCB with the radii of UPACLSVI: one level, of all data."""
-
-    def _make_rules(self):
-        return super()._make_rules()._replace(levelled=False)
+SAME = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05}
+"""LSVIUCB has the radii of UPACLSVI on one set of all data."""
 
 
 def killer_mdp():
@@ -38,14 +34,14 @@ def force(agent, times, rng):
     law, x = killer_mdp().transitions[0, 0, 0], np.array([1.0, 0.0])
     level = 1
     while times > 0:
-        agent.state = lsvi_state.with_room(agent.state, agent._rules)
+        agent.state = lsvi_state.with_room(agent.state, agent._way.rules)
         data = agent.state.data
         if level > data.open[0, 0]:
             data.rows[0, 0, level - 1] = data.rows[0, 0, level - 2]
             data.arrivals[0, 0, level - 1] = data.arrivals[0, 0, level - 2]
             data.open[0, 0] = level
         _, width2 = ridge.evaluate(data.rows[0, 0, level - 1], x)
-        rounds = stack.share(width2, level, times) if agent._rules.levelled else times
+        rounds = stack.share(width2, level, times) if agent._way.rules.levelled else times
         for i in range(level - 1, data.open[0, 0] if rounds > 0 else 0):
             ridge.add(data.rows[0, 0, i], x, 0.0, float(rounds), np.empty(4))
             ridge.refresh(data.rows[0, 0, i])
@@ -60,7 +56,7 @@ def force(agent, times, rng):
 
 def mistakes(cls, forced, seed):
     mdp, choices = killer_mdp(), np.ones(20_000, dtype=np.int64)
-    agent = cls.made_for(mdp, terminates=False)
+    agent = cls.made_for(mdp, rounds=1, terminates=False, **SAME)
     force(agent, forced, np.random.default_rng(seed))
     trace = agent.play(mdp, episodes=len(choices), seed=seed, initial_states=choices)
     return int((trace.gap > 0.1).sum())
@@ -78,7 +74,7 @@ def test_forcing_at_once_is_forcing_one_by_one():
     np.testing.assert_allclose(one.state.data.logdet[0, 0, :L], other.state.data.logdet[0, 0, :L], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("cls", "grows"), [(unipac.UPACLSVI, False), (AllData, True)])
+@pytest.mark.parametrize(("cls", "grows"), [(unipac.UPACLSVI, False), (unipac.LSVIUCB, True)])
 def test_forced_episodes_slow_down_lsvi_only(cls, grows):
     more = np.array([mistakes(cls, 10**12, seed) - mistakes(cls, 10**6, seed) for seed in range(30)])
     error = more.std(ddof=1) / np.sqrt(len(more))

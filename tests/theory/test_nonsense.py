@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from unipac import _checks as check
 from unipac import metrics, theory
+from unipac.theory.upac_lsvi import Sizes
 
 SENSIBLE = {
     "logdet": 1.0,
@@ -57,6 +58,7 @@ SENSIBLE = {
 OTHERWISE = {
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
+    "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},
     "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
 }
 """Arguments that mean something else in these functions."""

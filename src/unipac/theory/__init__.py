@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         stitched,
         ubev,
     )
+    from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
 
 _HOMES = {
     "certvi_mistake_bound": "unipac.theory.tabular",
@@ -53,6 +54,7 @@ _HOMES = {
     "theorem": "unipac.theory.radii",
     "theorem_is_proven": "unipac.theory.radii",
     "ubev": "unipac.theory.tabular",
+    "upac_lsvi_mistake_bound": "unipac.theory.upac_lsvi",
 }
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "theorem",
     "theorem_is_proven",
     "ubev",
+    "upac_lsvi_mistake_bound",
 ]
 
 

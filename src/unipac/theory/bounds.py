@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from unipac import _checks as check
@@ -54,6 +54,22 @@ def _level_size(d: int, level: int, ratio: float) -> int:
         upper *= 2.0
     m: int = math.floor(brentq(excess, 1.0, upper, xtol=1e-9, rtol=1e-15))
     return m + 1 if excess(m + 1.0) <= 0.0 else m
+
+
+def largest_number(excess: Callable[[int], float]) -> int:
+    """The largest m with excess(m) ≥ 0, of a function that is concave, or else falls below 0 once and for all.
+
+    >>> largest_number(lambda m: 10.5 - m), largest_number(lambda m: -m - 1)
+    (10, 0)
+    """
+    upper = 1
+    while excess(upper) >= 0.0:
+        upper *= 2
+    lower = upper // 2
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (middle, upper) if excess(middle) >= 0.0 else (lower, middle)
+    return lower
 
 
 def mistake_bound(

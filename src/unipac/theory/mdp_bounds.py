@@ -25,7 +25,7 @@ from typing import Literal
 
 from unipac import _checks as check
 from unipac._constants import TIE
-from unipac.theory.bounds import LARGEST_LEVEL, level_size
+from unipac.theory.bounds import LARGEST_LEVEL, largest_number, level_size
 from unipac.theory.mdp_radii import LARGEST_HORIZON, flute_explicit, flute_finite, members_bound
 
 
@@ -90,17 +90,7 @@ def flute_mistake_bound(
         failure = math.log(2 * m * (m + 1) * i * (i + 1) / delta)
         return total + math.sqrt(m * spread * failure / 2) - m * grid
 
-    upper = 1
-    while excess(upper) >= 0.0:
-        upper *= 2
-    lower = upper // 2
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        if excess(middle) >= 0.0:
-            lower = middle
-        else:
-            upper = middle
-    return lower
+    return largest_number(excess)
 
 
 def _filled(m: int, stage: int, cap: float, rooms: list[int], gaps: list[float], rest: float) -> float:

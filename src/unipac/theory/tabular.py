@@ -12,12 +12,16 @@ smaller than the best λ by at most the factor exp(kt(n)); Ville's inequality; d
 divided by that of P, is a martingale, so n KL(p̂ ‖ P) ≤ log(1/failure) + Σ N_j log(N_j/n) − log mixture(N). The
 mixture is half Dirichlet(1/m, ..., 1/m) and half Dirichlet(1/2, ..., 1/2) on m outcomes.
 
-*All functions, an unknown set of outcomes* (``open_threshold``). Call an outcome "new" if it was not seen before. A
-sequence of (seen outcome j | new) has under P at most the likelihood Π P_j^(N_j − 1), as the first of each kind
-contributes P(new) ≤ 1. Predict it by the mixture over k = 1, 2, ... with weights 1/(k(k+1)) of Dirichlet(1/2) on k
-outcomes, where "new" takes the mass of those not seen: its likelihood is at least
-K!/(K(K+1)) Π Γ(N_j + 1/2)/Γ(1/2) Γ(K/2)/Γ(n + K/2) if K kinds were seen. The quotient is a supermartingale, so
-with m = n − K and p̃_j = (N_j − 1)/m: m KL(p̃ ‖ P) ≤ log(1/failure) + Σ (N_j − 1) log p̃_j − log of this.
+*All functions, an unknown set of outcomes* (``open_threshold``). P is any law; P_j is the mass of an outcome j, 0 for
+those of a continuous part. Given the past, the next outcome is j, seen before, with probability P_j, and else "new". So
+a sequence of (seen outcome j | new) has the likelihood Π P_j^(N_j − 1) times factors P(new) ≤ 1, one for the first of
+each kind. Predict it by the mixture over k = 1, 2, ... with weights 1/(k(k+1)) of Dirichlet(1/2) on k outcomes, where
+after i kinds "new" has the mass (k − i)/2 of those not seen, of n + k/2 in all, and j has N_j + 1/2. K kinds in n draws
+have the likelihood k!/(k − K)! Π Γ(N_j + 1/2)/Γ(1/2) Γ(k/2)/Γ(n + k/2) in it, so the term k = K of the mixture is
+Q = K!/(K(K+1)) Π Γ(N_j + 1/2)/Γ(1/2) Γ(K/2)/Γ(n + K/2). The mixture divided by the likelihood is a nonnegative
+supermartingale, as its predictions sum to 1, so by Ville's inequality log Q − Σ (N_j − 1) log P_j ≤ log(1/failure) for
+all n. With m = n − K and p̃_j = (N_j − 1)/m this is m KL(p̃ ‖ P) ≤ log(1/failure) + Σ (N_j − 1) log p̃_j − log Q. Only
+outcomes seen twice have weight in p̃; a lower bound gives the rest of P the least value that there can be.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._inputs import floats
 from unipac._jit import jit
+from unipac.theory.bounds import largest_number
 
 Array = NDArray[np.float64]
 
@@ -177,6 +182,7 @@ def certvi_mistake_bound(
     *,
     rewards: str = "known",
     replan_factor: float = 1.02,
+    outcomes: int | None = None,
 ) -> int:
     """With probability 1 − 2δ, for all ε at once: CertVI gives no more certificates above ε than this.
 
@@ -186,8 +192,9 @@ def certvi_mistake_bound(
 
     - rewards known: R_h = H − h, C = 8 f² b by Pinsker's inequality, b the larger of both thresholds;
     - "many" values, means learned: the same with R_h = H − h + 1, as r is within √(b/2n) on either side;
-    - "few" values, here a function of (s, a, s'): R_h = H − h + 1, C = f² (√(b'/2) + 3 √b'' + √K)², where K = S + 1
-      is the largest number of outcomes, p̂ and p̃ differ by K/n, and n − K ≥ n/2 unless n < 2K ≤ C.
+    - "few" values: R_h = H − h + 1, C = f² (√(b'/2) + 3 √b'' + √K)², where K is the largest number of outcomes (s', r)
+      of a pair, p̂ and p̃ differ by K/n, and n − K ≥ n/2 unless n < 2K ≤ C. Where the reward is a function of
+      (s, a, s'), K = S + 1, with the end; b'' ≤ log(6 J/0.1δ) + (K − 1)/2 log(n + 1) + K (1 + log n) for J cells.
 
     The expectations over any set of episodes decided beforehand sum to at most e/(e−1) times (the realised sum +
     B log(1/δ')), B = Σ R_h. The realised sum over m of them is at most Σ_h R_h SA (1 + ∫_0^{m/SA} min(1, √(C/x))),
@@ -202,6 +209,7 @@ def certvi_mistake_bound(
         delta: δ.
         rewards: "known", or learned with "few" or "many" values.
         replan_factor: f; 1 if the agent replans always.
+        outcomes: K, with "few"; by default S + 1, for rewards that are a function of (s, a, s').
 
     >>> certvi_mistake_bound(0.1, 3, 2, 3, 0.05) < certvi_mistake_bound(0.1, 3, 2, 3, 0.05, rewards="few")
     True
@@ -215,6 +223,7 @@ def certvi_mistake_bound(
     delta = check.probability("delta", delta)
     f = check.at_least_one("replan_factor", replan_factor)
     check.one_of("rewards", rewards, ("known", "few", "many"))
+    K = S + 1 if outcomes is None else check.count("outcomes", outcomes, most=2**40)
     stages = H - 1 if rewards == "known" else H
     ranges = sum(range(1, stages + 1))
     if ranges == 0:
@@ -224,26 +233,18 @@ def certvi_mistake_bound(
 
     def excess(m: int) -> float:
         x = m / (S * A)
-        C = f**2 * _squared_width(x, S, S * A * stages, delta, rewards)
+        C = f**2 * _squared_width(x, K, S * A * stages, delta, rewards)
         filled = x if x <= C else 2 * math.sqrt(C * x) - C
         return math.e / (math.e - 1) * (ranges * S * A * (1 + filled) + chance) - m * eps / 2
 
-    upper = 1
-    while excess(upper) >= 0.0:
-        upper *= 2
-    lower = upper // 2
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        lower, upper = (middle, upper) if excess(middle) >= 0.0 else (lower, middle)
-    return lower
+    return largest_number(excess)
 
 
-def _squared_width(n: float, n_states: int, cells: int, delta: float, rewards: str) -> float:
+def _squared_width(n: float, kinds: int, cells: int, delta: float, rewards: str) -> float:
     """C of ``certvi_mistake_bound`` without f, for up to n visits: a bound on n times the squared width."""
     share = EXPLORING / 2 if rewards == "many" else EXPLORING
     one = math.log(cells / (share * delta)) + kt(n)
     failures = math.log(cells / ((1 - EXPLORING) * delta))
-    kinds = n_states + 1  # every state, and the end
     regret = 0.5 * (kinds - 1) * math.log(n + 1)  # of Dirichlet(1/2), up to log 2
     if rewards != "few":
         return 8 * max(one, failures + 2 * math.log(2) + regret)

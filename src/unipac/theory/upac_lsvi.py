@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from unipac import _checks as check
 from unipac._constants import TIE
-from unipac.theory.bounds import level_size
+from unipac.theory.bounds import largest_number, level_size
 
 ALL_DATA = 0.9
 """α: the share of the set of all data; the levels share the rest, level l with 1/(l(l+1)) of it."""
@@ -122,20 +122,15 @@ def upac_lsvi_mistake_bound(
     H = sizes.horizon
     places = _places(sizes, delta, radius, lam, f * (1.0 + 1e-6))
     ranges = H * (H - 1) / 2
+    slope = math.e / (math.e - 1) * ranges * (places[-1][0] if places else 0.0)
+    check.require(slope < eps / 2, "eps", f"larger than {2 * slope:g}", eps)
     i = max(1, math.ceil(math.log2(H / eps)))
     fixed = sizes.features * H + (ranges + H) * math.log(i * (i + 1) / delta)
 
     def excess(m: int) -> float:
         return math.e / (math.e - 1) * (fixed + ranges * _filled(m, places)) - m * eps / 2
 
-    upper = 1
-    while excess(upper) >= 0.0:
-        upper *= 2
-    lower = upper // 2
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        lower, upper = (middle, upper) if excess(middle) >= 0.0 else (lower, middle)
-    return lower
+    return largest_number(excess)
 
 
 def _filled(m: int, places: list[tuple[float, float]]) -> float:

@@ -8,16 +8,28 @@
 
 K, the number of episodes, must be known beforehand, and β grows with it: regret, but no convergence.
 ``replan="lazy"`` is the rare-switching form (Wang, Zhou and Gu 2021).
+
+The radii "monotone" and "vertex" are those of ``upac_lsvi``, on one set of all data instead of levels; K is not used.
+They come with a certificate before every episode. Theorem: ``docs/agents/lsvi_ucb.md``.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
+from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.records import StageLevel
+from unipac.mdp.linear.base.bounding import Bounding
 from unipac.mdp.linear.base.levelled import LinearAgent
+
+FOR_ALL_TIMES = ("monotone", "vertex")
 
 
 @agent
@@ -28,10 +40,10 @@ class LSVIUCB(LinearAgent):
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
-    >>> agent = LSVIUCB(mdp.features, horizon=3, episodes=100, radius="finite")
+    >>> agent = LSVIUCB(mdp.features, horizon=3, episodes=100, radius="monotone")
     >>> trace = agent.play(mdp, episodes=100, seed=0)
-    >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
-    True
+    >>> bool((trace.bound >= mdp.optimal_value()[0]).all()), bool((trace.certificate >= trace.gap).all())
+    (True, True)
     """
 
     rule: ClassVar[int] = SINGLE
@@ -39,20 +51,55 @@ class LSVIUCB(LinearAgent):
 
     total_episodes: int = parameter(
         check=check.count,
-        words="K, for how many episodes the radius is made; nothing is certified beyond. Also given as ``episodes``",
+        words="K, for how many episodes the radius is made; nothing is certified beyond, except by the radii "
+        '"monotone" and "vertex", which hold for all. Also given as ``episodes``',
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
     radius: str = parameter(
         "theorem",
-        check.choice("theorem", "finite", "mixture"),
-        '"theorem" as in the paper, whose constant is not given, so that it is never certified; "finite" for finitely '
-        'many states; or the heuristic "mixture"',
+        check.choice("theorem", "finite", "mixture", *FOR_ALL_TIMES),
+        '"theorem" as in the paper, whose constant is not given, so that it is never certified; for finitely many '
+        'states "monotone" and "vertex", those of UPACLSVI, or the larger "finite"; or the heuristic "mixture"',
+    )
+    terminates: bool = parameter(
+        True,
+        check.flag,
+        'whether episodes may end before H; bounds of "monotone" and "vertex" are a little smaller if not',
     )
 
     def _known_episodes(self) -> int | None:
         return self.total_episodes
 
+    def _make_way(self) -> Any:
+        for_all = self.radius in FOR_ALL_TIMES
+        return Bounding(self, levelled=False) if for_all else super()._make_way()
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        if parameters["radius"] not in FOR_ALL_TIMES:
+            super()._foresee(parameters, arrays)
+
     @property
     def certified(self) -> bool:
-        """Whether every bound is proven to stay above Q*, with probability 1 − δ for the episodes foreseen."""
+        """Whether every bound is proven, with probability 1 − δ for the episodes foreseen or, if so, for all."""
+        if isinstance(self._way, Bounding):
+            return self._way.certified
         return super().certified and self._episodes <= self.total_episodes
+
+    def levels(self) -> list[StageLevel]:
+        """Size and radius of the set of all data of each stage."""
+        if not isinstance(self._way, Bounding):
+            return super().levels()
+        with self._lock:
+            return self._way.stage_levels()
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        if isinstance(self._way, Bounding):
+            EpisodicAgent._check_mdp(self, mdp)
+            self._way.check_mdp(mdp, self._told(mdp)["features"])
+        else:
+            super()._check_mdp(mdp)
+
+    def _check_end(self, h: int, terminated: bool) -> None:
+        check_end = self._way.check_end if isinstance(self._way, Bounding) else super()._check_end
+        check_end(h, terminated)

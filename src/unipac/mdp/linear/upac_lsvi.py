@@ -14,24 +14,29 @@
       add (x, s') to the levels from l on, and to the counts
     a new plan when a feature was new, a level was opened, or some det Σ or λ + n rose by the factor f
 
-Levels are nested as in ``linalg.levels``, separate in every block. Theorem: ``docs/agents/upac_lsvi.md``.
+Levels are nested as in ``linalg.levels``, separate in every block; the protocol is in ``base.bounding``.
+Theorem: ``docs/agents/upac_lsvi.md``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.mdp.linear.base.blocks import layout
-from unipac.mdp.linear.base.lsvi_agent import LSVIAgent
-from unipac.mdp.linear.base.value_bounds import Rules
-from unipac.theory.upac_lsvi import Sizes, log_failures, upac_lsvi_mistake_bound
+from unipac.envs import FiniteMDP
+from unipac.envs.simulation import World
+from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.records import EpisodeTrace, StageLevel
+from unipac.mdp.linear.base.bounding import Bounding
+from unipac.mdp.linear.base.levelled import LinearAgent, play_by_way
+from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
 
 
 @agent
-class UPACLSVI(LSVIAgent):
+class UPACLSVI(EpisodicAgent):
     """Certified value iteration with linear features and finitely many states: uniform-PAC, small radii.
 
     {parameters}
@@ -47,6 +52,11 @@ class UPACLSVI(LSVIAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
+    features: Any = parameter(check=None, words="φ, (states, actions, d), norms at most 1", positional=True)
+    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    terminates: bool = parameter(
+        True, check.flag, "whether episodes may end before H; bounds are a little smaller if not"
+    )
     delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
     radius: str = parameter(
         "monotone",
@@ -60,37 +70,19 @@ class UPACLSVI(LSVIAgent):
     replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
     replan_factor: float = parameter(1.05, check.at_least_one, "growth of a det Σ that asks for a new plan")
 
-    def _make_rules(self) -> Rules:
-        places, outcomes = layout(self.features, self.radius == "auto"), self.n_states + self.terminates
-        alone, features = int((places.block < 0).sum()), len(places.block)
-        blocks = tuple(places.sizes.tolist())
-        self._sizes = Sizes(self.horizon, self.dim, outcomes, blocks, places.cells, alone, features)
-        logs = log_failures(self._sizes, self.delta, self.radius)
-        low, high = self.reward_range
-        lazy = self.replan == "lazy"
-        return Rules(
-            layout=places,
-            horizon=self.horizon,
-            dim=self.dim,
-            outcomes=outcomes,
-            end=self._ends(),
-            regularization=self.regularization,
-            levelled=True,
-            monotone=self.radius != "vertex",
-            scale=self.bonus_scale,
-            factor=self.replan_factor if lazy else 1.0,
-            rise=math.log(self.replan_factor) + 1e-9 if lazy else -1.0,
-            log_counted=logs.counted,
-            log_sets=logs.sets,
-            log_every=logs.every,
-            low=low,
-            unit=high - low,
-        )
+    def _check_parameters(self) -> None:
+        self.features = LinearAgent.checked_features(self.features)
+        self.n_states, self.n_actions, self.dim = self.features.shape
+        self._way = Bounding(self, levelled=True)
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return LinearAgent._told(mdp)
 
     @property
     def certified(self) -> bool:
         """True, however actions are chosen, unless the rewards of a feature were seen to differ."""
-        return bool(self.state.refuted[0] == 0)
+        return self._way.certified
 
     @property
     def guarantee(self) -> str:
@@ -99,14 +91,44 @@ class UPACLSVI(LSVIAgent):
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − 3δ, for all ε at once, no more episodes have a gap above ε; or infinity."""
-        eps = check.positive("eps", eps) / self._rules.unit
+        eps = check.positive("eps", eps) / self._way.rules.unit
         if self.guarantee == "none":
             return math.inf
         return upac_lsvi_mistake_bound(
             eps,
-            self._sizes,
+            self._way.sizes,
             self.delta,
             radius=self.radius,
             regularization=self.regularization,
-            replan_factor=self._rules.factor,
+            replan_factor=self._way.rules.factor,
         )
+
+    def _empty(self) -> Any:
+        return self._way.empty()
+
+    def _saved(self) -> Any:
+        return self._way.saved()
+
+    def _restored(self, saved: Any) -> Any:
+        return self._way.restored(saved)
+
+    def _plan(self) -> Plan:
+        return self._way.plan()
+
+    def _learn(self, episode: Episode) -> None:
+        self._way.learn(episode)
+
+    def _play(self, world: World, states: Any, uniforms: Any, trace: EpisodeTrace) -> None:
+        play_by_way(self, world, states, uniforms, trace)
+
+    def levels(self) -> list[StageLevel]:
+        """Size, proven bound on the size, and largest radius of each level of each stage, all blocks together."""
+        with self._lock:
+            return self._way.stage_levels()
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        super()._check_mdp(mdp)
+        self._way.check_mdp(mdp, self._told(mdp)["features"])
+
+    def _check_end(self, h: int, terminated: bool) -> None:
+        self._way.check_end(h, terminated)

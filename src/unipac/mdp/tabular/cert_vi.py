@@ -27,11 +27,12 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs.simulation import World
 from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.playing import room_for
 from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
 from unipac.mdp.tabular.base.backward import Limits
-from unipac.mdp.tabular.base.playing import play
+from unipac.mdp.tabular.base.counts import has_several_rewards
 from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
 
 
@@ -60,7 +61,9 @@ class CertVI(TabularAgent):
         "few", check.choice("few", "many"), '"few" rewards after each (s, a), which are counted; or "many"'
     )
     return_range: tuple[float, float] | None = parameter(
-        None, check.optional_range, "(low, high) of the sum of rewards from any stage to the end, if known"
+        None,
+        check.optional_range,
+        "(low, high) of the sum of rewards from any stage and state to the end, if known",
     )
     replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
     replan_factor: float = parameter(1.02, check.at_least_one, "growth of visits that asks for a new plan")
@@ -72,14 +75,16 @@ class CertVI(TabularAgent):
     def _make_rules(self) -> compiled.Rules:
         S, A, stages = self.n_states, self.n_actions, self._stages
         low, high = self.reward_range
-        kind = compiled.GIVEN if self._known is not None else compiled.OUTCOMES
-        if self.rewards is None and self.reward_values == "many":
-            kind = compiled.MEANS
+        many = self.rewards is None and self.reward_values == "many"
+        learned = compiled.MEANS if many else compiled.OUTCOMES
+        kind = learned if self._known is None else compiled.GIVEN
         base = np.zeros((1, S * A)) if self._known is None else self._known
         least, most = self._outcome_rewards(kind == compiled.OUTCOMES)
         cells = S * A * (1 if self.homogeneous else stages)
         exploring = EXPLORING * self.delta * (0.5 if kind == compiled.MEANS else 1.0)
         floor, ceiling = (-math.inf, math.inf) if self.return_range is None else self.return_range
+        if many:  # rewards are apart from what follows them, which may be nothing
+            floor, ceiling = min(floor, 0.0), max(ceiling, 0.0)
         return compiled.Rules(
             rewards=kind,
             scale=self.bonus_scale,
@@ -105,20 +110,15 @@ class CertVI(TabularAgent):
         return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
 
     def _learn(self, episode: Episode) -> None:
-        self._make_room()
+        self.state = compiled.with_more_room(self.state, self.horizon)
         compiled.learn(self.state, self._rules, *steps(episode))
 
-    def _make_room(self) -> None:
-        self.state = compiled.with_more_room(self.state, self.horizon)
-
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        out, k = np.empty((4, len(states))), 0
+        played, k = room_for(trace, self.horizon, self.n_states), 0
         while k < len(states):
-            self._make_room()
-            before, told = k, (out, trace.level, trace.replanned)
-            k = play(self.state, self._rules, world, states, uniforms, k, *told)
+            self.state, before = compiled.with_more_room(self.state, self.horizon), k
+            k = compiled.play(self.state, self._rules, world, states, uniforms, k, played)
             self._episodes += k - before
-        trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
 
     @property
     def certified(self) -> bool:
@@ -127,18 +127,19 @@ class CertVI(TabularAgent):
 
     @property
     def guarantee(self) -> str:
-        """As ``theorem`` unless the bonus is scaled."""
+        """As ``theorem`` unless the bonus is scaled; rewards that are counted must have finitely many values."""
         return self.theorem if self.bonus_scale == 1.0 else "none"
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity."""
-        eps = check.positive("eps", eps)
-        if self.bonus_scale != 1.0:
+        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity.
+
+        Rewards that are counted must be a function of (s, a, s'): once they were seen not to be, it is infinite.
+        """
+        eps = check.positive("eps", eps) / self._unit
+        if self.bonus_scale != 1.0 or has_several_rewards(self.state.counts):
             return math.inf
         sizes = self.n_states, self.n_actions, self.horizon
-        rewards = ("known", "few", "many")[self._rules.rewards]
-        factor = max(1.0, self._rules.factor)
-        eps /= self._unit
+        rewards, factor = ("known", "few", "many")[self._rules.rewards], max(1.0, self._rules.factor)
         return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
 
     def _saved(self) -> Any:
@@ -146,5 +147,4 @@ class CertVI(TabularAgent):
 
     def _restored(self, saved: Any) -> compiled.State:
         self._sound_counts(saved.counts)
-        fresh = self._empty()
-        return compiled.restored(saved, fresh, self._rules, self.n_states, self.n_actions)
+        return compiled.restored(saved, self._empty(), self._rules, self.n_states, self.n_actions)

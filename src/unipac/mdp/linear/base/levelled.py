@@ -33,6 +33,9 @@ from unipac.theory import mdp_bounds, mdp_radii
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+FINITE_ONLY = ("finite", "monotone", "vertex")
+"""Radii for finitely many states."""
+
 FeatureFunction = Callable[[Any], ArrayLike]
 """From an observation to features (n_actions, dim) of norm at most 1."""
 
@@ -83,17 +86,13 @@ class LinearAgent(EpisodicAgent):
         if (self.features is None) == (self.feature_map is None):
             raise ValueError("features must be given, or else a feature_map, got both or none")
         if self.features is not None:
-            phi = floats("features", self.features).copy()
-            if phi.ndim != 3 or 0 in phi.shape:
-                raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
-            check_norms("features", phi, 1.0)
-            self.refuse_negligible("features", phi)
-            self.features = read_only(phi)
-            self.n_states, self.n_actions, self.dim = phi.shape
+            self.features = self.checked_features(self.features)
+            self.n_states, self.n_actions, self.dim = self.features.shape
         else:
             check.require(callable(self.feature_map), "feature_map", "a function", self.feature_map)
-            finite = self.radius == "finite"
-            check.require(not finite, "radius", "other than 'finite' with a feature_map", self.radius)
+            finite = self.radius in FINITE_ONLY
+            expected = f"other than {self.radius!r} with a feature_map"
+            check.require(not finite, "radius", expected, self.radius)
             self.n_states = 0
             told = (getattr(self.feature_map, name, getattr(self, name)) for name in ("n_actions", "dim"))
             self.n_actions, self.dim = map(check.count, ("n_actions", "dim"), told)
@@ -101,7 +100,11 @@ class LinearAgent(EpisodicAgent):
         check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
         self.lazy = self.replan == "lazy"
         self.caps = np.array([self._largest_value(h) for h in range(self.horizon)], dtype=np.float64)
-        self._way: Any = Storing(self) if self.features is None else Counting(self)
+        self._way = self._make_way()
+
+    def _make_way(self) -> Any:
+        """What the agent does, by what it is given: the parts of the protocol that differ."""
+        return Storing(self) if self.features is None else Counting(self)
 
     def _largest_value(self, h: int) -> float:
         """To which Q is clipped at entry h."""
@@ -125,6 +128,16 @@ class LinearAgent(EpisodicAgent):
         dim = given.shape[-1] if isinstance(given, np.ndarray) else getattr(given, "dim", parameters["dim"])
         found, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
         check.require(found[::2] == expected, "state.rows", "of this horizon and dim", found)
+
+    @classmethod
+    def checked_features(cls, features: Any) -> Array:
+        """φ of shape (states, actions, d), checked and never to be written to."""
+        phi = floats("features", features).copy()
+        if phi.ndim != 3 or 0 in phi.shape:
+            raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
+        check_norms("features", phi, 1.0)
+        cls.refuse_negligible("features", phi)
+        return read_only(phi)
 
     @staticmethod
     def refuse_negligible(name: str, phi: Array) -> None:
@@ -227,8 +240,8 @@ class LinearAgent(EpisodicAgent):
     def certificate(self, observation: SupportsIndex) -> float:
         """How much the policy of the next episode can be worse than the best, if it starts in this state.
 
-        It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with
-        radius "finite": nothing else is proven. To be asked between episodes; it changes no choice.
+        It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with a
+        radius for finitely many states: nothing else is proven. To be asked between episodes; it changes no choice.
         """
         return super().certificate(observation)
 
@@ -268,12 +281,7 @@ class LinearAgent(EpisodicAgent):
             check.require(sound, "reward_range", expected, self.reward_range)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        done = 0
-        while done < len(states):
-            rest = trace.part(done, len(states))
-            count = self._way.play(world, states[done:], uniforms[done:], rest)
-            done += count
-            self._episodes += count
+        play_by_way(self, world, states, uniforms, trace)
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         check.require(self.features is not None, "feature_map", "absent for play; use learn or act", "one")
@@ -295,3 +303,13 @@ class LinearAgent(EpisodicAgent):
 
     def _finish(self, steps: list[Step]) -> None:
         (super()._finish if self.n_states else self._way.finish)(steps)
+
+
+def play_by_way(player: Any, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+    """Episodes into a trace; the way of an agent stops where it needs more room."""
+    done = 0
+    while done < len(states):
+        rest = trace.part(done, len(states))
+        count = player._way.play(world, states[done:], uniforms[done:], rest)
+        done += count
+        player._episodes += count

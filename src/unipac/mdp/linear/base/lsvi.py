@@ -1,4 +1,4 @@
-"""The plan of UPACLSVI and its bookkeeping, in compiled code."""
+"""The plan of UPACLSVI, and of LSVIUCB with its radii, and its bookkeeping, in compiled code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
+from unipac.envs.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import threshold
+from unipac.mdp.base.playing import Played, play_one
 from unipac.mdp.linear.base.counted import REFRESH_EVERY
 from unipac.mdp.linear.base.recovered import Rewards, learn_reward, no_rewards, reward_bounds
 from unipac.mdp.linear.base.value_bounds import Data, Rules, lower_bound, upper_bounds
@@ -239,3 +241,21 @@ def plan(state: State, rules: Rules) -> None:
                 ridge.copy(data.arrivals[h, b, i], planned.arrivals[h, b, i])
                 planned.logdet[h, b, i] = data.logdet[h, b, i]
     state.age[0] = FRESH
+
+
+@jit
+def play(
+    state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
+) -> int:
+    """Episodes from ``first`` on, until there is no room for another; returns the next one."""
+    H = rules.horizon
+    for k in range(first, starts.size):
+        if not has_room(state.data, H):
+            return k
+        if state.age[0] == STALE:
+            plan(state, rules)
+        fresh = state.age[0] == FRESH
+        played.fresh[k], anew = fresh, fresh or k == first
+        n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
+        learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
+    return starts.size

@@ -1,4 +1,4 @@
-"""The state of UPACLSVI in memory and in files: room for levels and outcomes, and whether data can have led to it."""
+"""The state of ``base.lsvi`` in memory and in files: room for levels and outcomes, and whether data led to it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from unipac.mdp.linear.base import lsvi
 from unipac.mdp.linear.base.counted import REFRESH_EVERY
 from unipac.mdp.linear.base.lsvi import INITIAL_LEVELS, STALE, Planned, State
 from unipac.mdp.linear.base.recovered import recovered
-from unipac.mdp.linear.base.value_bounds import Data, Rules
+from unipac.mdp.linear.base.value_bounds import Data, Rules, share
 from unipac.mdp.tabular.base import counts as counting
 from unipac.theory.bounds import level_size
-from unipac.theory.upac_lsvi import ALL_DATA
 
 Integers = NDArray[np.int64]
 
@@ -73,9 +72,10 @@ def levels(data: Data, rules: Rules) -> list[StageLevel]:
     for h in range(data.open.shape[0]):
         L = int(data.open[h].max(initial=0))
         for i in range(L):
-            share = ALL_DATA if i == L - 1 else (1.0 - ALL_DATA) / ((i + 1) * (i + 2))
-            largest = float(data.logdet[h, :, i].max()) + 2.0 * (rules.log_sets - math.log(share))
-            bound = sum(level_size(int(k), i + 1, rules.regularization) for k in rules.layout.sizes)
+            log = rules.log_sets + share(rules, i + 1, i == L - 1)
+            largest = float(data.logdet[h, :, i].max()) + 2.0 * log
+            sizes = [level_size(int(k), i + 1, rules.regularization) for k in rules.layout.sizes]
+            bound = sum(sizes) if rules.levelled else math.inf
             size = int(data.size[h, :, i].sum())
             found.append(StageLevel(h + 1, i + 1, size, float(bound), 0.5 * math.sqrt(largest)))
     return found

@@ -4,7 +4,8 @@ A counted feature takes a ball of laws around the frequencies (``tabular.base.kl
 regressions takes the least, or downwards the largest, bound of its levels l, of which the last one holds all data:
 
     w = ‖x‖_{Σ⁻¹},   p(s') = ⟨Σ⁻¹x, Σ φ 1{s'}⟩,   base = (1 − Σ p)/2
-    rad = scale ½ √(log det(Σ/λ) + 2 log(sets/δ_l)) w + ½ λ √d ‖Σ⁻¹x‖,   δ_l = (1 − α) δ/(l(l+1)), α δ for the last one
+    rad = scale ½ √(log det(Σ/λ) + 2 log(sets/δ_l)) w + ½ λ √d ‖Σ⁻¹x‖,   δ_l = (1 − α) δ/(l(l+1)), α δ for the last one,
+    and δ if there is but one set, of all data
 
     "monotone"  U = v + Σ_j (V_(j) − V_(j+1)) clip(base + p₊(s_(1)) + ... + p₊(s_(j)) + rad, 0, 1),  v = min V
     "vertex"    U = m + Σ p (V − m) + (max V − min V) rad,  L = m + Σ p (V − m) − (max V − min V) rad,  m the middle
@@ -49,7 +50,7 @@ class Rules(NamedTuple):
     """(H + 1,): the value of the end at each stage."""
     regularization: float
     levelled: bool
-    """False for one level of all data, as LSVI-UCB has it: the same radii, for comparison."""
+    """False for one level of all data, as LSVI-UCB has it."""
     monotone: bool
     """Which bound the regressions take upwards; counted features take the ball for V* or that for all V."""
     scale: float
@@ -89,8 +90,10 @@ class Data(NamedTuple):
 
 
 @jit
-def _share(level: int, last: bool) -> float:
+def share(rules: Rules, level: int, last: bool) -> float:
     """log(δ/δ_l)."""
+    if not rules.levelled:
+        return 0.0
     if last:
         return -math.log(ALL_DATA)
     return math.log(level * (level + 1.0) / (1.0 - ALL_DATA))
@@ -194,7 +197,7 @@ def upper_bounds(data: Data, rules: Rules, h: int, V: Array, scale: float, U: Ar
             for i in range(data.open[h, b]):
                 width, bias = _estimate(data, rules, h, i, x, scale, g, p)
                 if width >= 0.0:
-                    failures = rules.log_sets + _share(i + 1, i == data.open[h, b] - 1)
+                    failures = rules.log_sets + share(rules, i + 1, i == data.open[h, b] - 1)
                     root = math.sqrt(data.logdet[h, b, i] + 2.0 * failures)
                     radius = scale * 0.5 * root * width + bias
                     if rules.monotone:
@@ -221,7 +224,7 @@ def lower_bound(data: Data, rules: Rules, h: int, x: int, V: Array, scale: float
         for i in range(data.open[h, b]):
             width, bias = _estimate(data, rules, h, i, x, scale, g, p)
             if width >= 0.0:
-                failures = rules.log_every + _share(i + 1, i == data.open[h, b] - 1)
+                failures = rules.log_every + share(rules, i + 1, i == data.open[h, b] - 1)
                 radius = scale * 0.5 * math.sqrt(data.logdet[h, b, i] + 2.0 * failures) * width + bias
                 L = max(L, _centred(p, V, 0.5 * (v + top)) - (top - v) * radius)
     return float(min(L, top))

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._jit import jit
+from unipac.envs.simulation import World
+from unipac.mdp.base.playing import Played, play_one
 from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
 from unipac.mdp.tabular.base.counts import (
     Counts,
@@ -205,6 +207,25 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
     for e in range(state.counts.used[0]):
         state.planned_times[e] = state.counts.times[e]
     state.age[0] = FRESH
+
+
+@jit
+def play(
+    state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
+) -> int:
+    """Episodes from ``first`` on, until there is no room for the outcomes of another; returns the next one."""
+    H, n_states = state.action.shape
+    Q, V = np.empty((H, rules.upper.extreme.size)), np.empty((H + 1, n_states))
+    for k in range(first, starts.size):
+        if state.counts.used[0] + H > state.counts.times.size:
+            return k
+        if state.age[0] == STALE:
+            plan(state, rules, Q, V)
+        fresh = state.age[0] == FRESH
+        played.fresh[k], anew = fresh, fresh or k == first
+        n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
+        learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
+    return starts.size
 
 
 def saved(state: State) -> State:

@@ -133,6 +133,21 @@ def count_episode(
         count(counts, cell, following[h], rewards[h] if with_rewards else 0.0, rewards[h])
 
 
+@jit
+def has_several_rewards(counts: Counts) -> bool:
+    """Whether two outcomes of a cell differ in their reward only: it is not a function of (s, a, s')."""
+    for cell in range(counts.visits.size):
+        e = counts.first[cell]
+        while e >= 0:
+            other = counts.other[e]
+            while other >= 0:
+                if counts.following[other] == counts.following[e]:
+                    return True
+                other = counts.other[other]
+            e = counts.other[e]
+    return False
+
+
 def check_counts(counts: Counts, n_states: int) -> None:
     """Refuse counts that no data could have led to; every entry that is used as an index is checked."""
     E, used = counts.times.size, int(counts.used[0]) if counts.used.shape == (1,) else -1
