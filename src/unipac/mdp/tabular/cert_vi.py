@@ -4,7 +4,7 @@
     cells (h, s, a), or (s, a) if homogeneous: outcomes (s', r) with their counts          base.counts
     U(p̂, c, V) = max{q V : KL(p̂ ‖ q) ≤ c}, L = −U(p̂, c, −V)                              base.kl
     for h = H, ..., 1:                                                                    base.backward
-      Q_h(s, a) = U(p̂, scale (log(SAH'/0.9δ) + kt(n))/n, r + Vup_{h+1})
+      Q_h(s, a) = U(p̂, scale (log(SH'/0.9δ) + kt(n))/n, r + Vup_{h+1})
                   at most r_max + max Vup_{h+1}, which it is if n = 0
       π_h(s) = argmax_a Q_h(s, a), the first of equals;  Vup_h(s) = max_a Q_h(s, a)
       Vlow_h(s) = L(p̃, c̃, r + Vlow_{h+1}) at π_h(s); r_min + min Vlow_{h+1} if n = 0
@@ -12,8 +12,8 @@
     a new plan when the visits of some cell have grown by the factor 1.02                 base.certified
 
 c̃ is the ball of a Dirichlet mixture for all V, with failure 0.1δ/J for each of J cells: ``theory.dirichlet_threshold``
-where rewards are known, else ``theory.open_threshold``. H' = H − 1 if rewards are known, else H. The value after the
-end of an episode is 0. Theorem: ``docs/agents/cert_vi.md``.
+where rewards are known, else ``theory.open_threshold``. H' = H − 1 if rewards are known, else H. After the end of an
+episode the value is 0. Theorem: ``docs/agents/cert_vi.md``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs.simulation import World
 from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.base.policy import Recommendation, TablePolicy
 from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
 from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
@@ -67,11 +68,7 @@ class CertVI(TabularAgent):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._rules = self._make_rules()
-
-    def _make_rules(self) -> compiled.Rules:
         S, A, stages = self.n_states, self.n_actions, self._stages
-        low, high = self.reward_range
         kind = compiled.GIVEN if self._known is not None else compiled.OUTCOMES
         if self.rewards is None and self.reward_values == "many":
             kind = compiled.MEANS
@@ -79,30 +76,36 @@ class CertVI(TabularAgent):
         least, most = self._outcome_rewards(kind == compiled.OUTCOMES)
         cells = S * A * (1 if self.homogeneous else stages)
         exploring = EXPLORING * self.delta * (0.5 if kind == compiled.MEANS else 1.0)
-        floor, ceiling = (-math.inf, math.inf) if self.return_range is None else self.return_range
-        return compiled.Rules(
+        ends = (-math.inf, math.inf) if self.return_range is None else self.return_range
+        self._rules = compiled.Rules(
             rewards=kind,
             scale=self.bonus_scale,
             factor=self.replan_factor if self.replan == "lazy" else 0.0,
-            log_upper=math.log(S * A * stages / exploring),
+            log_upper=math.log(S * stages / exploring),  # of each state one optimal action
             log_lower=math.log(cells / ((1 - EXPLORING) * self.delta)),
             log_reward=math.log(cells / exploring),
-            low=low,
-            high=high,
-            upper=Limits(base, most, 1.0, ceiling),
-            lower=Limits(base, least, 1.0, floor),
+            low=self.reward_range[0],
+            high=self.reward_range[1],
+            upper=Limits(base, most, 1.0, ends[1]),
+            lower=Limits(base, least, 1.0, ends[0]),
         )
 
     def _empty(self) -> compiled.State:
         return compiled.empty(self._cells, self.horizon, self.n_states)
 
     def _plan(self) -> Plan:
-        state = self.state
+        state, H, S = self.state, self.horizon, self.n_states
         if state.age[0] == compiled.STALE:
-            Q = np.empty((self.horizon, self.n_states * self.n_actions))
-            compiled.plan(state, self._rules, Q, np.empty((self.horizon + 1, self.n_states)))
+            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
         fresh = bool(state.age[0] == compiled.FRESH)
         return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
+
+    def recommended(self) -> Recommendation:
+        """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
+        twin: Any = self._clone()
+        plan = twin._plan()
+        lower = compiled.recommend(twin.state, self._rules, plan.action[:, 0])
+        return Recommendation(TablePolicy(plan.action[:, 0]), plan.bound, lower)
 
     def _learn(self, episode: Episode) -> None:
         self._make_room()
@@ -135,16 +138,13 @@ class CertVI(TabularAgent):
         eps = check.positive("eps", eps)
         if self.bonus_scale != 1.0:
             return math.inf
-        sizes = self.n_states, self.n_actions, self.horizon
-        rewards = ("known", "few", "many")[self._rules.rewards]
-        factor = max(1.0, self._rules.factor)
-        eps /= self._unit
-        return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
+        sizes = eps / self._unit, self.n_states, self.n_actions, self.horizon
+        rewards, factor = ("known", "few", "many")[self._rules.rewards], max(1.0, self._rules.factor)
+        return certvi_mistake_bound(*sizes, self.delta, rewards=rewards, replan_factor=factor)
 
     def _saved(self) -> Any:
         return compiled.saved(self.state)
 
     def _restored(self, saved: Any) -> compiled.State:
         self._sound_counts(saved.counts)
-        fresh = self._empty()
-        return compiled.restored(saved, fresh, self._rules, self.n_states, self.n_actions)
+        return compiled.restored(saved, self._empty(), self._rules, self.n_states, self.n_actions)
