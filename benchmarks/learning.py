@@ -5,7 +5,7 @@
     python benchmarks/learning.py PROBLEM            FrozenLake | CliffWalking | Taxi | sepsis
 
 *Episodes to learn*: the first episode from which the exact value of a policy stays at least
-V* − 0.05 (V* − V of random actions) for 200 episodes; the median of 10 seeds. Of CertVI two policies are valued: the one
+V* − 0.05 (V* − V of random actions) for 200 episodes; the median of 10 seeds. Of CertVI two policies are valued: what
 it *plays*, greedy for its upper values, and the one it *recommends*, greedy for what it has counted. Of Q-learning it
 is the greedy one, which is not what it plays either; of PSRL the one it plays. An end of an episode is told to the
 agent, as by ``learn(env)``. Every row is a process of its own; seconds are those of the processor, and memory is the
@@ -19,7 +19,6 @@ FrozenLake also for Q = 1, the largest return, which is how Q-learning can use t
 
 import itertools
 import json
-import re
 import resource
 import subprocess
 import sys
@@ -49,6 +48,20 @@ GRID = {
     "discount": [0.99, 1.0],
 }
 LIMIT = {"FrozenLake": 3000, "CliffWalking": 600, "Taxi": 2600}
+
+
+TUNED = {
+    "FrozenLake": {"learning": (0.1, 0.0), "epsilon_end": 0.1, "epsilon_decay": 1000, "discount": 1.0},
+    "FrozenLake, Q = 1": {
+        "learning": (0.3, 0.0),
+        "epsilon_end": 0.0,
+        "epsilon_decay": 300,
+        "discount": 0.99,
+        "initial_value": 1.0,
+    },
+    "CliffWalking": {"learning": (0.8, 0.0), "epsilon_end": 0.0, "epsilon_decay": 300, "discount": 0.99},
+    "Taxi": {"learning": (0.8, 0.0), "epsilon_end": 0.0, "epsilon_decay": 1000, "discount": 0.99},
+}
 
 
 class Toy:
@@ -240,7 +253,10 @@ def tune(name, seeds=2):
         choice = dict(zip(GRID, values, strict=True))
         if choice["initial_value"] != 0.0 and name != "FrozenLake":
             continue  # returns are at most 0 or 20: 0 is a large value already
-        found = [q_to_learn(toy, q_learning(toy, choice, 0)(seed), most, seed) for seed in range(seeds)]
+        found = [np.inf]
+        for seed in range(seeds):  # one that has not learned at all is not tried again
+            if seed == 0 or found[0] < np.inf:
+                found[seed:] = [q_to_learn(toy, q_learning(toy, choice, 0)(seed), most, seed)]
         results.append((float(np.mean(found)), choice))
         print(f"{name} {found} {choice}", flush=True)
     results.sort(key=lambda entry: entry[0])
@@ -249,5 +265,165 @@ def tune(name, seeds=2):
         print(f"{name} {mean:g} {choice}", flush=True)
 
 
+# -- the table -----------------------------------------------------------------------------------------
+
+CERTIFIED = {
+    "FrozenLake": {"return_range": (0.0, 1.0)},
+    "CliffWalking": {"reward_range": (-100.0, 0.0)},
+    "Taxi": {"reward_range": (-10.0, 20.0), "return_range": (-2000.0, 20.0)},
+}
+# problem: (agent, parameters, most episodes, seeds)
+ROWS = {
+    "FrozenLake": [
+        ("CertVI", {}, 5000, 10),
+        ("CertVI", {"bonus_scale": 0.5}, 5000, 10),
+        ("CertVI", {"bonus_scale": 0.1}, 5000, 10),
+        ("CertVI", {"return_range": None}, 6000, 1),
+        ("PSRL", {}, 5000, 5),
+        ("QLearning", TUNED["FrozenLake"], 5000, 10),
+        ("QLearning", TUNED["FrozenLake, Q = 1"], 5000, 10),
+    ],
+    "CliffWalking": [
+        ("CertVI", {}, 5000, 10),
+        ("CertVI", {"bonus_scale": 0.1}, 2000, 10),
+        ("QLearning", TUNED["CliffWalking"], 2000, 10),
+    ],
+    "Taxi": [
+        ("CertVI", {}, 2000, 1),
+        ("CertVI", {"bonus_scale": 0.01}, 5000, 5),
+        ("QLearning", TUNED["Taxi"], 5000, 10),
+    ],
+}
+
+
+def measure(name, row):
+    """One row of the table."""
+    kind, told, most, seeds = ROWS[name][row]
+    toy, played, recommended, certificates, seconds = Toy(name), [], [], [], []
+    for seed in range(seeds):
+        began = time.process_time()
+        if kind == "QLearning":
+            found = np.nan, q_to_learn(toy, q_learning(toy, told, 100)(seed), most, seed + 100), None
+        else:
+            told_all = {**(CERTIFIED[name] if kind == "CertVI" else {"seed": seed}), **told}
+            agent = unipac.AGENTS[kind](toy.S, toy.A, horizon=toy.horizon, homogeneous=True, **told_all)
+            found = to_learn(toy, agent, most, seed)
+            certificates.append(
+                0.0 if found[2].lower is None else toy.initial @ (found[2].bound - found[2].lower)
+            )
+        if seed > 0 or seeds == 1:  # the first one compiles
+            seconds.append(time.process_time() - began)
+        played.append(found[0])
+        recommended.append(found[1] if kind != "PSRL" else np.nan)
+    return {
+        "agent": kind,
+        "parameters": {key: list(v) if isinstance(v, tuple) else v for key, v in told.items()},
+        "most": most,
+        "seeds": seeds,
+        "played": sorted(played),
+        "recommended": sorted(recommended),
+        "certificate": float(np.median(certificates)) if kind == "CertVI" else None,
+        "seconds": float(np.median(seconds)),
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def sepsis(kind, episodes, **told):
+    """ICU-Sepsis, H = 20: value of the greedy policy and certificate after so many episodes."""
+    mdp, _ = unipac.data.icu_sepsis(horizon=20)
+    if kind == "CertVI":
+        told |= {"homogeneous": True, "return_range": (0.0, 1.0)}
+    agent = unipac.AGENTS[kind].made_for(mdp, **told)
+    chances, start = mdp.tables[0].cumsum(axis=2), mdp.initial.cumsum()
+    rewards, ends = mdp.reward_tables[0], np.asarray(mdp.terminal)
+    rng, began = np.random.default_rng(0), time.process_time()
+    for _ in range(episodes):
+        s, steps, action = (
+            int(np.searchsorted(start, rng.random() * start[-1])),
+            [],
+            agent._plan().action[:, 0],
+        )
+        for h in range(mdp.horizon):
+            a = int(action[h, s])
+            t = min(int(np.searchsorted(chances[s, a], rng.random(), side="right")), mdp.n_states - 1)
+            steps.append((s, a, 0, float(rewards[s, a]), -1 if ends[t] else t))
+            if ends[t]:
+                break
+            s = t
+        agent._learn(Episode(*(np.array(column) for column in zip(*steps, strict=True))))
+    plan = agent._plan()
+    policies = (
+        {"played": plan.action[:, 0]} if kind != "QLearning" else {"greedy": np.asarray(agent.policy())}
+    )
+    if kind == "CertVI":
+        policies["recommended"] = np.asarray(agent.recommended().policy)
+    shown = ", ".join(
+        f"{name} {mdp.initial @ unipac.envs.policy_value(mdp, np.asarray(policy))[0]:.4f}"
+        for name, policy in policies.items()
+    )
+    proven = "" if plan.lower is None else f", certificate {mdp.initial @ (plan.bound - plan.lower):.4f}"
+    each = 1e3 * (time.process_time() - began) / episodes
+    print(f"{kind} {told} after {episodes:,}: {shown}{proven}; {each:.1f} ms an episode", flush=True)
+
+
+def shown(values, most):
+    """Median (least to largest) of episodes to learn."""
+    if not values or np.isnan(values[0]):
+        return ""
+    found = np.median(values), values[0], values[-1]
+    words = [f"{v:,.0f}" if np.isfinite(v) else f"more than {most:,}" for v in found]
+    return words[0] if len(values) == 1 else f"{words[0]} ({words[1]} to {words[2]})"
+
+
+def table(results):
+    lines = [
+        "| problem | agent | policy played | recommended, or greedy | certificate then | s a run | MiB |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, rows in results.items():
+        for row in rows:
+            words = ", ".join(f"{key} {value}" for key, value in row["parameters"].items())
+            agent = row["agent"] + (
+                f", {words}" if words else ", certified" if row["agent"] == "CertVI" else ""
+            )
+            proven = "" if row["certificate"] is None else f"{row['certificate']:.3g}"
+            cells = (shown(row[key], row["most"]) for key in ("played", "recommended"))
+            lines.append(
+                f"| {name} | {agent}, {row['seeds']} seeds | {' | '.join(cells)} | {proven} | {row['seconds']:.1f} | "
+                f"{row['megabytes']:.0f} |"
+            )
+    return "\n".join(lines)
+
+
+def main():
+    """All rows, each in a process of its own; then the page."""
+    source, results = HERE / "learning.json", {}
+    wanted = sys.argv[1:] or list(ROWS)
+    if source.exists():
+        results = json.loads(source.read_text())
+    for name in wanted:
+        results[name] = []
+        for row in range(len(ROWS[name])):
+            command = [sys.executable, __file__, "row", name, str(row)]
+            reply = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            results[name].append(json.loads(reply))
+            print(table({name: results[name][-1:]}).splitlines()[-1], flush=True)
+        source.write_text(json.dumps(results, indent=1) + "\n")
+    begin, end = "<!-- generated by benchmarks/learning.py -->", "<!-- end of learning.py -->"
+    page = PAGE.read_text()
+    head, rest = page.split(begin)
+    PAGE.write_text(f"{head}{begin}\n{table(results)}\n{end}{rest.split(end)[1]}")
+
+
 if __name__ == "__main__":
-    tune(sys.argv[2])
+    what = sys.argv[1] if len(sys.argv) > 1 else ""
+    if what == "tune":
+        tune(sys.argv[2])
+    elif what == "row":
+        print(json.dumps(measure(sys.argv[2], int(sys.argv[3]))))
+    elif what == "sepsis":
+        sepsis(
+            sys.argv[2], int(sys.argv[3]), **{k: float(v) for k, v in (x.split("=") for x in sys.argv[4:])}
+        )
+    else:
+        main()
