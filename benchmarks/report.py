@@ -264,7 +264,7 @@ def _ucbvi(results: dict[str, Any]) -> list[str]:
     head = (
         f"RiverSwim {problem['n_states']} × {problem['horizon']}, {problem['episodes']:,} episodes, stages pooled, "
         f"rewards learned; the best policy earns {problem['optimal_value']:.3f}. rlberry-scool's bonus is its own, "
-        "and nothing is proven of it; ours are those of the theorems.\n"
+        "and nothing is proven of it; CertVI gives a proven certificate before every episode.\n"
     )
     lines = [
         (
