@@ -5,7 +5,7 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench bench-kernels bench-instructions bench-start bench-house paper clean
+.PHONY: help demo test lint validate bench bench-kernels bench-instructions bench-start bench-house bench-learning paper clean
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
+	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
 	@echo "make clean     remove the environment and what was built"
 
@@ -64,6 +65,9 @@ bench-start: $(VENV)/.dev
 
 bench-house: $(VENV)/.dev
 	$(RUN) benchmarks/house.py $(ARGS)
+
+bench-learning: $(VENV)/.dev
+	$(RUN) benchmarks/learning.py $(ARGS)
 
 paper: $(VENV)/.experiments
 	$(VENV)/bin/unipac run paper --full

@@ -23,6 +23,7 @@ TITLES = {
     "f": "FLUTE, counted: cost of an episode against the episodes before",
     "g": "FLUTE, stored: a backward pass against its BLAS products",
     "h": "choose against BLAS, d = 128, n = 1,000, 6 levels",
+    "i": "UCBVI and CertVI on the same MDP",
     "start": "import and first use",
 }
 
@@ -130,6 +131,13 @@ def goals(results: dict[str, Any]) -> list[Row]:
         rows.append(row("h", "time of choose / X @ [A_1 ... A_6]", results["h"]["ratio"], 1.5, True))
         what = "the same in the worst case, where no level rules out an action"
         rows.append(row("h", what, results["h"]["worst"], 1.5, True))
+    if "i" in results:
+        programs = results["i"]["programs"]
+        if programs.get("rlberry-scool", {}).get("rounds_per_s"):
+            for name in ("UCBVI", "CertVI"):
+                rows.append(
+                    row("i", f"{name} / UCBVI of rlberry-scool", ratio(programs, name, "rlberry-scool"))
+                )
     return rows
 
 
@@ -241,11 +249,34 @@ def generated(results: dict[str, Any]) -> str:
                 for K, values in results["e"]["seconds"]["unipac"].items()
             ],
         ),
+        *_ucbvi(results),
         "\n## Start\n",
         f"`import unipac` {start['import']:.2f} s; first use of an agent, kernels not yet compiled, "
         f"{start['first use']:.1f} s; in later processes {start['later']:.2f} s (processor time).",
     ]
     return "\n".join(parts)
+
+
+def _ucbvi(results: dict[str, Any]) -> list[str]:
+    if "i" not in results:
+        return []
+    problem, programs = results["i"]["problem"], results["i"]["programs"]
+    head = (
+        f"RiverSwim {problem['n_states']} × {problem['horizon']}, {problem['episodes']:,} episodes, stages pooled, "
+        f"rewards learned; the best policy earns {problem['optimal_value']:.3f}. rlberry-scool's bonus is its own, "
+        "and nothing is proven of it; CertVI gives a proven certificate before every episode.\n"
+    )
+    lines = [
+        (
+            {"rlberry-scool": "rlberry-scool, UCBVI"}.get(name, name),
+            span(spread(program["rounds_per_s"])),
+            f"{program['mean_reward']:.3f}",
+        )
+        for name, program in programs.items()
+        if "error" not in program
+    ]
+    table = markdown(("program", "episodes/s", "mean return"), lines)
+    return [f"\n## (i) {TITLES['i']}\n", head, table]
 
 
 def draw(results: dict[str, Any], path: Path) -> None:

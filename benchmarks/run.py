@@ -233,7 +233,7 @@ def exponent(counts: list[int], times: list[float]) -> float:
 def lsvi(peers: dict[str, Peer], folder: str, repetitions: int, longest: int) -> dict[str, Any]:
     """(e): LSVI-UCB on the same MDP, each with draws of its own."""
     path = os.path.join(folder, "mdp.npz")
-    np.savez(path, **workloads.mdp_arrays())
+    np.savez(path, **workloads.mdp_arrays(workloads.small_mdp()))
     counts = [20, 40, 80, 160]
     more = [10**3, 10**4, 10**5] if longest >= 10**5 else [10**3]
     times: dict[str, dict[int, list[float]]] = {"unipac": {K: [] for K in counts + more}}
@@ -279,6 +279,22 @@ def lsvi(peers: dict[str, Peer], folder: str, repetitions: int, longest: int) ->
             for K in counts
         }
     return result
+
+
+def ucbvi(peers: dict[str, Peer], folder: str, episodes: int, repetitions: int) -> dict[str, Any]:
+    """(i): UCBVI and CertVI on the same MDP, each with draws of its own."""
+    path = os.path.join(folder, "swim.npz")
+    np.savez(path, **workloads.mdp_arrays(unipac.envs.river_swim(**workloads.SWIM)))
+    programs: dict[str, Program] = {
+        "UCBVI": lambda: workloads.ucbvi("UCBVI", episodes, workloads.SEED),
+        "CertVI": lambda: workloads.ucbvi("CertVI", episodes, workloads.SEED),
+    }
+    if "rlberry-scool" in peers:
+        peer, request = peers["rlberry-scool"], {"problem": path, "episodes": episodes, "agent": "UCBVI"}
+        programs["rlberry-scool"] = lambda: peer.ask(**request, seed=workloads.SEED)
+    best = float(unipac.envs.river_swim(**workloads.SWIM).optimal_value()[0])
+    problem = {**workloads.SWIM, "instance": "river_swim", "episodes": episodes, "optimal_value": best}
+    return {"problem": problem, "programs": alternate(programs, repetitions)}
 
 
 def flute(repetitions: int, longest: int) -> dict[str, Any]:
@@ -351,7 +367,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two repetitions of smaller problems")
-    parser.add_argument("--only", default="a,b,c,d,e,f,g,h,start", help="workloads, such as a,b,h")
+    parser.add_argument("--only", default="a,b,c,d,e,f,g,h,i,start", help="workloads, such as a,b,h")
     parser.add_argument("--out", type=Path, help="where to write; benchmarks/results.json by default")
     options = parser.parse_args()
     quick = options.quick
@@ -366,7 +382,8 @@ def main() -> None:
         "clock": "processor time of one thread",
         "quick": quick,
     }
-    needed = [p for p in PEERS if (p in BANDIT_PEERS and {"a", "b", "c"} & set(wanted)) or "e" in wanted]
+    bandit, mdp = {"a", "b", "c"} & set(wanted), {"e", "i"} & set(wanted)
+    needed = [p for p in PEERS if (bandit if p in BANDIT_PEERS else mdp)]
     peers, results["peers"] = start_peers(needed)
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Callable[[], Any]] = {
@@ -378,6 +395,7 @@ def main() -> None:
             "f": lambda: flute(1 if quick else 3, 10**4 if quick else 10**6),
             "g": lambda: stored(200 if quick else 1000, many),
             "h": lambda: choice(many),
+            "i": lambda: ucbvi(peers, folder, 300 if quick else 1000, 1 if quick else 3),
             "start": workloads.start,
         }
         for name in wanted:

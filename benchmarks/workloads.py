@@ -24,6 +24,7 @@ SEED = 0
 SMALL = {"dim": 20, "n_actions": 10}
 LARGE = {"dim": 50, "n_actions": 1000}
 MDP = {"n_states": 5, "horizon": 6}
+SWIM = {"n_states": 6, "horizon": 20}
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -44,9 +45,8 @@ def small_mdp() -> unipac.envs.LinearMDP:
     return unipac.envs.river_swim(**MDP)
 
 
-def mdp_arrays() -> dict[str, Any]:
-    """The same for a peer; it is equal at all stages."""
-    mdp = small_mdp()
+def mdp_arrays(mdp: unipac.envs.LinearMDP) -> dict[str, Any]:
+    """An MDP that is equal at all stages, for a peer."""
     return {
         "features": mdp.features,
         "transitions": mdp.transitions[0],
@@ -54,6 +54,16 @@ def mdp_arrays() -> dict[str, Any]:
         "horizon": mdp.horizon,
         "first_state": int(np.argmax(mdp.initial)),
     }
+
+
+def ucbvi(agent: str, episodes: int, seed: int, **parameters: Any) -> dict[str, float]:
+    """(i): whole runs of a tabular agent, stages pooled, rewards learned; the mean return."""
+    mdp = unipac.envs.river_swim(**SWIM)
+    made = unipac.AGENTS[agent].made_for(mdp, rounds=episodes, homogeneous=True, **parameters)
+    begin = time.process_time()
+    trace = made.play(mdp, episodes=episodes, seed=seed)
+    spent = time.process_time() - begin
+    return {"rounds": episodes, "seconds": spent, "reward": float(trace.reward.mean())}
 
 
 def one_by_one(agent: Any, problem: dict[str, np.ndarray], limit: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""rlberry-scool: LSVI-UCB, one Gram matrix for all stages, a bonus of its own, all history in each pass."""
+"""rlberry-scool: LSVI-UCB (one Gram matrix for all stages, all history in each pass) and UCBVI, bonuses of its own."""
 
 import logging
 import time
@@ -7,6 +7,7 @@ import numpy as np
 from rlberry.envs.finite_mdp import FiniteMDP
 from rlberry_scool.agents.features import FeatureMap
 from rlberry_scool.agents.linear.lsvi_ucb import LSVIUCBAgent
+from rlberry_scool.agents.ucbvi.ucbvi import UCBVIAgent
 from serve import serve
 
 logging.disable(logging.WARNING)
@@ -30,18 +31,24 @@ def answer(request):
         horizon, first = int(problem["horizon"]), int(problem["first_state"])
     env = FiniteMDP(rewards, transitions, initial_state_distribution=first)
     env.reseed(request["seed"])
-    agent = LSVIUCBAgent(
-        env,
-        horizon=horizon,
-        feature_map_fn=lambda _: Features(features),
-        gamma=1.0,
-        bonus_scale_factor=1.0,
-        reg_factor=1.0,
-    )
+    if request.get("agent") == "UCBVI":
+        agent = UCBVIAgent(env, horizon=horizon, gamma=1.0)
+        totals = []
+        run = agent._run_episode
+        agent._run_episode = lambda: totals.append(run())
+    else:
+        agent = LSVIUCBAgent(
+            env,
+            horizon=horizon,
+            feature_map_fn=lambda _: Features(features),
+            gamma=1.0,
+            bonus_scale_factor=1.0,
+            reg_factor=1.0,
+        )
     begin, wall = time.process_time(), time.perf_counter()
     agent.fit(budget=request["episodes"])
     seconds, wall = time.process_time() - begin, time.perf_counter() - wall
-    reward = float(agent._rewards.mean())
+    reward = float(np.mean(totals if request.get("agent") == "UCBVI" else agent._rewards))
     return {"rounds": request["episodes"], "seconds": seconds, "wall": wall, "reward": reward}
 
 

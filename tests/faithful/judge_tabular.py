@@ -110,7 +110,7 @@ def cert_vi(
     low, high = reward_range
     least, most = return_range
     up = 0.45 if means else 0.9
-    fail_up = up * delta / (S * A * stages)
+    fail_up = up * delta / (S * stages)
     fail_low = 0.1 * delta / (S * A * (1 if data.pooled else stages))
     fail_reward = up * delta / (S * A * (1 if data.pooled else stages))
     known = None if rewards is None else np.broadcast_to(rewards, (H, S, A))

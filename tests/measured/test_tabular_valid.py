@@ -64,9 +64,9 @@ def test_bounds_and_certificates_hold_in_many_runs(name, parameters, delta):
 @pytest.mark.parametrize(("name", "parameters"), [CASES[1], CASES[6]])
 def test_a_quarter_of_the_radius_does_not_hold(name, parameters):
     """Negative control: with thresholds divided by 16 the same test rejects, upwards and downwards."""
-    upper, lower, _ = failures(name, 60, 0.1, factor=1 / 16, **parameters)
-    assert is_rejected(upper, 60, 0.1)
-    assert is_rejected(lower, 60, 0.1)
+    upper, lower, _ = failures(name, 80, 0.1, factor=1 / 16, **parameters)
+    assert is_rejected(upper, 80, 0.1)
+    assert is_rejected(lower, 80, 0.1)
 
 
 def leaving_runs(P, delta, *, runs, factor=1.0, rounds=300):

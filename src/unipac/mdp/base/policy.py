@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,3 +31,13 @@ class TablePolicy:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.actions.astype(dtype or np.int64)
+
+
+class Recommendation(NamedTuple):
+    """A policy to use after learning; ``bound − lower`` is its certificate."""
+
+    policy: TablePolicy
+    bound: NDArray[np.float64]
+    """(S,): upper bound on V*_1."""
+    lower: NDArray[np.float64]
+    """(S,): lower bound on the value of the policy."""

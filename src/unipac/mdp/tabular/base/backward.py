@@ -189,3 +189,40 @@ def pessimistic(
             for earlier in range(h):
                 V[earlier] = V[h]
             return
+
+
+@jit
+def estimated(counts: Counts, limits: Limits, action: Integers, V: Array) -> int:
+    """Fill the ``action`` (H, S) that is best in expectation under the frequencies, and its values ``V`` (H + 1, S).
+
+    A pair never seen has the lower limits. Returns the stage from which downwards all are the same.
+    """
+    H, n_states = action.shape
+    pairs = limits.extreme.size
+    n_actions = pairs // n_states
+    pooled = counts.visits.size == pairs
+    V[H] = 0.0
+    for h in range(H - 1, -1, -1):
+        after = V[h + 1]
+        floor = min(0.0, after.min())
+        for s in range(n_states):
+            best = -math.inf
+            for a in range(n_actions):
+                pair = s * n_actions + a
+                cell = pair if pooled else h * pairs + pair
+                q, n, e = 0.0, counts.visits[cell], counts.first[cell]
+                while e >= 0:
+                    t = counts.following[e]
+                    q += counts.times[e] / n * (counts.value[e] + (after[t] if t >= 0 else 0.0))
+                    e = counts.other[e]
+                if n == 0:
+                    q = limits.extreme[pair] + floor
+                q += limits.base[min(h, limits.base.shape[0] - 1), pair]
+                if q > best:
+                    best, action[h, s] = q, a
+            V[h, s] = best
+        if pooled and limits.base.shape[0] == 1 and h > 0 and _still(V[h], after):
+            for earlier in range(h):
+                V[earlier], action[earlier] = V[h], action[h]
+            return h
+    return 0

@@ -11,7 +11,7 @@ from unipac import _checks as check
 from unipac._jit import jit
 from unipac.envs.simulation import World
 from unipac.mdp.base.playing import Played, play_one
-from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, optimistic, pessimistic
+from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, estimated, optimistic, pessimistic
 from unipac.mdp.tabular.base.counts import (
     Counts,
     at,
@@ -226,6 +226,23 @@ def play(
         n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
         learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
     return starts.size
+
+
+@jit
+def recommend(state: State, rules: Rules, action: Integers) -> Array:
+    """Fill the ``action`` (H, S) that is best under the frequencies; returns a lower bound (S,) on its value."""
+    thresholds(state, rules, True)
+    limits = with_means(state.counts, rules, rules.lower, 0.0)
+    if rules.rewards == MEANS:
+        for cell in range(state.counts.visits.size):
+            if state.counts.visits[cell] == 0:
+                limits.base[cell // limits.base.shape[1], cell % limits.base.shape[1]] = rules.low
+    V = np.empty((action.shape[0] + 1, action.shape[1]))
+    stage = estimated(state.counts, limits, action, V)
+    limits = with_means(state.counts, rules, rules.lower, -1.0)
+    pessimistic(state.counts, state.below, rules.rewards == OUTCOMES, limits, action, stage, V)
+    lower: Array = V[0].copy()
+    return lower
 
 
 def saved(state: State) -> State:
