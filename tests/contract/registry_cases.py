@@ -119,7 +119,13 @@ def bandit_cases(cls: type[Any], label: str | None = None) -> list[Case]:
     """The same, also with fixed actions and with parameters that change what is computed."""
     case = bandit_case(cls, label)
     fixed = np.array(arms().actions)
-    more = variants(case, {"bonus_scale": 0.5}, {"radius": "mixture"}, {"reward_range": (-0.5, 0.5)})
+    more = variants(
+        case,
+        {"bonus_scale": 0.5},
+        {"radius": "mixture"},
+        {"radius": "ball"},
+        {"reward_range": (-0.5, 0.5)},
+    )
     with_actions = dataclasses.replace(
         case,
         label=f"{case.label} fixed_actions",

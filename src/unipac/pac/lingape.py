@@ -63,11 +63,14 @@ def learn(
 
 
 @jit
-def compare(rows: Array, X: Array, Z: Array | None, C: float) -> tuple[int, float, int]:
-    """The empirically best target, how much another may be better, and the arm that tells most about it."""
+def compare(rows: Array, X: Array, Z: Array, same: bool, C: float) -> tuple[int, float, int]:
+    """The empirically best target, how much another may be better, and the arm that tells most about it.
+
+    ``same``: the targets are the arms.
+    """
     d = X.shape[1]
     U = images(rows, X)
-    W = U if Z is None else images(rows, Z)
+    W = U if same else images(rows, Z)
     means = np.zeros(len(W))
     i = 0
     for k in range(len(W)):
@@ -111,18 +114,18 @@ class LinGapE(TargetedSearch):
     regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regression")
 
     def _steps(self) -> Steps:
-        X, Z = self._X, None if self.targets is None else self._Z
+        X, Z, same = self._X, self._Z, self.targets is None
         d = X.shape[1]
         rows = np.empty((d, d + 2))
         ridge.reset(rows, self.regularization)
         constants = (self.delta, self.noise, self.norm, self.regularization)
         largest_gap = functools.cache(self._largest_gap)
         index, certificate = 0, largest_gap(0)
-        pulls = np.arange(len(X) if len(self._Z) > 1 else 0)
+        pulls = np.arange(len(X) if len(Z) > 1 else 0)
         while len(pulls):
             sums = yield Request(pulls, np.ones(len(pulls), dtype=np.int64), index, certificate)
             C = learn(rows, X, pulls, sums, constants)
-            index, gap, pull = compare(rows, X, Z, C)
+            index, gap, pull = compare(rows, X, Z, same, C)
             certificate = min(max(gap, 0.0), largest_gap(index))
             pulls = np.array([pull] if gap > self.eps else [], dtype=np.int64)
-        return index, 0.0 if len(self._Z) == 1 else certificate
+        return index, 0.0 if len(Z) == 1 else certificate
