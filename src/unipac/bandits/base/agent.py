@@ -118,11 +118,6 @@ class BanditAgent(Agent):
         """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
         return False
 
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
-        return self.theorem if self.certified else "none"
-
     def levels(self) -> list[Level]:
         """Size, proven bound on the size, and radius of each level in use; empty if there are no levels."""
         return []
