@@ -159,8 +159,8 @@ def anytime_mistake_bound(
     level with l = 1 or the former above ε, l** the last with the latter above ε (no such term if there is none). b_l is
     the radius of a full level: ``mixture`` with δ/(l(l+1)) after ``level_size``(l) rounds, those of all levels up to l
     if ``nested``; with half of δ if ``all_data`` is one more set. "both" has at most that with δ/2; "pool" is
-    R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l). "round" grows
-    with the rounds: infinite.
+    R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l). "round"
+    grows with the rounds: infinite.
 
     >>> anytime_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 4 b_1/2 < 2 and 2 b_1/2 < 2: level 1 alone
     12.0
