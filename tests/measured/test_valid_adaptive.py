@@ -41,7 +41,6 @@ AGENTS = {
     "OFUL ball": made("OFUL", radius="ball"),
     "AnytimeSupLinUCB": made("AnytimeSupLinUCB", gate=1.0),
     "WeightedOFUL": made("WeightedOFUL"),
-    "WeightedOFUL ball": made("WeightedOFUL", radius="ball"),
     "LinTS": made("LinTS", scale="frequentist"),
 }
 

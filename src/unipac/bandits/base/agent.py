@@ -51,6 +51,10 @@ class BanditAgent(Agent):
     """Whether logged rounds may be learned without harm to what is proven."""
     weighs: ClassVar[bool] = False
     """Whether rounds may differ in their noise: ``noise=`` of ``update``, ``absorb`` and ``play``."""
+    only_dim: ClassVar[int | None] = None
+    """The one dimension that it is made for, if not any."""
+    bounded_noise: ClassVar[bool] = False
+    """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
@@ -564,6 +568,11 @@ class BanditAgent(Agent):
             warn(
                 f"{type(self).__name__} assumes noise <= {noise:g} and norm <= {norm:g}, "
                 f"but the instance has {instance.noise:g} and {instance.norm:g}: no certificate is valid",
+                UserWarning,
+            )
+        if self.bounded_noise and instance.noise_kind == "gaussian" and instance.noise > 0:
+            warn(
+                f"{type(self).__name__} assumes bounded noise, not Gaussian: no certificate is valid",
                 UserWarning,
             )
         return length, first
