@@ -8,9 +8,8 @@
 
 Noise must be bounded by B. Then exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for ξ ≥ −1 and 0 ≤ λ < 1 (Fan, Grama and Liu 2015) makes
 each inequality one of a supermartingale in ξ = ±c_v η_v: by Ville, θ* is in Θ at all times with probability 1 − δ, for
-any finite M, J and Λ. The rate of the paper is not proven for them. All sums are quadratic in θ, so their coefficients
-are the state. Θ is not convex: cells of a grid cover it, each kept if some point of it may be possible, meshed again as
-it shrinks. A reference, not for practice.
+any finite M, J and Λ; the paper's rate is not proven for them. All sums are quadratic in θ: their coefficients are the
+state. Cells of a grid cover Θ, which is not convex; it is meshed again as Θ shrinks. A reference, not for practice.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ class VOFUL(BanditAgent):
         return self._cover
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """The middle and half of the range of ⟨x, θ⟩ as mean and width; all of S ‖x‖ if nothing is possible."""
+        """Mean: for the θ with the least weighted sums Σ c ε(θ); width: half the range; ±S ‖x‖ if nothing is left."""
         G, reach = self._covering()
         lengths = np.hypot(X[:, 0], X[:, 1])
         ucb, lcb = self.norm * lengths, -self.norm * lengths
@@ -139,7 +138,8 @@ class VOFUL(BanditAgent):
             values = X @ G.T
             ucb = np.minimum(ucb, values.max(axis=1) + reach * lengths)
             lcb = np.maximum(lcb, values.min(axis=1) - reach * lengths)
-        return (ucb + lcb) / 2.0, (ucb - lcb) / 2.0, ucb, lcb
+        estimate = np.linalg.lstsq(self.state.linear[:, 1:], self.state.linear[:, 0])[0]
+        return np.clip(X @ estimate, lcb, ucb), (ucb - lcb) / 2.0, ucb, lcb
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         if len(self._covering()[0]) == 0:  # no parameter is left
