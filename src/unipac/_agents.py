@@ -118,6 +118,17 @@ class Agent:
         self._begin()
         self.state = self._empty()
 
+    @property
+    def certified(self) -> bool:
+        """Whether bounds and certificates are proven under the assumptions given."""
+        return False
+
+    @property
+    def guarantee(self) -> str:
+        """What is proven of this agent: ``theorem``, or "none" if its bounds are not proven or its bonus is scaled."""
+        proven = self.certified and getattr(self, "bonus_scale", 1.0) == 1.0
+        return self.theorem if proven else "none"
+
     # -- what a kind or an algorithm writes ----------------------------------------------------
 
     def _check_parameters(self) -> None:

@@ -100,8 +100,8 @@ def _use_instances() -> None:
 def _use_bandit(agent: type[Any], folder: Path) -> None:
     from unipac import envs
 
-    made = 0
-    for instance in (envs.sphere(3, 4), envs.soare(3)):  # actions that change, and the same in all rounds
+    made, dim = 0, agent.only_dim or 3
+    for instance in (envs.sphere(dim, 4), envs.soare(dim)):  # actions that change, and the same in all rounds
         ways = _bandit_ways(instance, folder)
         made += _tried(functools.partial(_made, agent, instance), ways)
         if "fixed_actions" in inspect.signature(agent).parameters:

@@ -24,6 +24,7 @@ _MODULES = {
     "SupLinUCB": "unipac.bandits.sup_linucb",
     "SupLinRel": "unipac.bandits.sup_linrel",
     "VCLSupLinUCB": "unipac.bandits.vcl_sup_linucb",
+    "VOFUL": "unipac.bandits.voful",
     "NestedFLUTE": "unipac.mdp.linear.nested_flute",
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",

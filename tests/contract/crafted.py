@@ -287,7 +287,7 @@ def _check_regressions(agent: Any, state: Any) -> None:
         if agent.radius == "theorem":
             right = radii.theorem(d, level.level, delta)
         else:
-            formula = {"determinant": radii._determinant, "mixture": radii._mixture}[agent.radius]
+            formula = radii._determinant if agent.radius == "determinant" else radii._mixture
             right = formula(logdet, share, agent.noise, agent.norm, lam)
         assert abs(level.radius - right) <= 1e-9 * right
         if agent.rule in (SINGLE, NESTED) and level.level == len(agent.levels()):

@@ -99,31 +99,45 @@ def names(kind: str) -> list[str]:
     return [name for name, cls in unipac.AGENTS.items() if cls.kind == kind]
 
 
-def arms(dim: int = 3, n: int = 5) -> Any:
+def arms(dim: int = 3, n: int = 5, noise_kind: str = "gaussian") -> Any:
     """Fixed arms, two of them collinear and two equal."""
     X = np.random.default_rng(5).standard_normal((n, dim))
     X /= 1.25 * np.linalg.norm(X, axis=1, keepdims=True)
     X[1], X[2] = 0.5 * X[0], X[3]
     theta = np.linspace(0.3, -0.6, dim)
-    return unipac.envs.fixed_arms(X, theta, noise=0.25)
+    return unipac.envs.fixed_arms(X, theta, noise=0.25, noise_kind=noise_kind)
+
+
+def world(cls: type[Any]) -> dict[str, Any]:
+    """The dimension and the noise that a bandit agent is made for."""
+    return {"dim": cls.only_dim or 3, "noise_kind": "rademacher" if cls.bounded_noise else "gaussian"}
 
 
 def bandit_case(cls: type[Any], label: str | None = None) -> Case:
     """A bandit agent on contexts, or on arms if it must know them."""
     label = cls.__name__ if label is None else label
-    instance = arms() if taken(cls, {"arms": None}) else unipac.envs.sphere(3, 5, noise=0.25, seed=2)
+    fixed = taken(cls, {"arms": None})
+    instance = (
+        arms(**world(cls)) if fixed else unipac.envs.sphere(n_actions=5, noise=0.25, seed=2, **world(cls))
+    )
     return Case(label, cls, instance, taken(cls, {"regularization": 0.7}))
 
 
 def bandit_cases(cls: type[Any], label: str | None = None) -> list[Case]:
     """The same, also with fixed actions and with parameters that change what is computed."""
     case = bandit_case(cls, label)
-    fixed = np.array(arms().actions)
-    more = variants(case, {"bonus_scale": 0.5}, {"radius": "mixture"}, {"reward_range": (-0.5, 0.5)})
+    fixed = np.array(arms(**world(cls)).actions)
+    more = variants(
+        case,
+        {"bonus_scale": 0.5},
+        {"radius": "mixture"},
+        {"radius": "ball"},
+        {"reward_range": (-0.5, 0.5)},
+    )
     with_actions = dataclasses.replace(
         case,
         label=f"{case.label} fixed_actions",
-        instance=arms(),
+        instance=arms(**world(cls)),
         parameters={**case.parameters, "fixed_actions": fixed},
     )
     return [*more, with_actions] if taken(cls, {"fixed_actions": None}) else more

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import unipac
 from unipac.envs import (
     INSTANCES,
     appendix_a,
@@ -341,3 +342,25 @@ def test_registry_names_its_instances():
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_rounds_of_uneven_noise_tell_theirs():
+    """However they are cut. Six standard errors of the share with 20,000 rounds are 0.017."""
+    instance = unipac.envs.uneven_noise(3, 4, scales=(0.1, 0.5, 2.0), shares=(0.2, 0.0, 0.8))
+    whole = instance.rounds(4000, 20_000, seed=1)
+    assert whole.noise.shape == (20_000,)
+    assert set(whole.noise) == {0.1, 2.0}
+    assert abs((whole.noise == 0.1).mean() - 0.2) < 0.017
+    np.testing.assert_allclose(np.abs(whole.rewards - whole.means).max(axis=1), whole.noise, rtol=1e-12)
+    cuts = [instance.rounds(*cut, seed=1) for cut in ((4000, 7), (4007, 19_000), (23_007, 993))]
+    np.testing.assert_array_equal(np.concatenate([part.noise for part in cuts]), whole.noise)
+    walked = np.concatenate([piece.noise.copy() for piece in instance.pieces(4000, 20_000, seed=1)])
+    np.testing.assert_array_equal(walked, whole.noise)
+    assert sphere().rounds(0, 2, seed=0).noise is None
+    gaussian = unipac.envs.uneven_noise(2, 2, noise_kind="gaussian").rounds(0, 50_000, seed=2)
+    quiet = gaussian.noise == 0.05
+    drawn = (gaussian.rewards - gaussian.means)[quiet, 0]
+    assert drawn.std() == pytest.approx(0.05, rel=0.02)  # six standard errors
+    for bad in ({"scales": (0.0, 1.0)}, {"scales": ()}, {"shares": (0.5, 0.6)}, {"shares": (1.0,)}):
+        with pytest.raises(ValueError, match=f"{next(iter(bad))} must be of shape"):
+            unipac.envs.uneven_noise(**bad)

@@ -283,12 +283,45 @@ def test_noise_is_checked():
             agent.play(X[:5], rewards[:5], noise=bad)
         with pytest.raises(ValueError, match="noise must be"):
             agent.absorb(X[0], rewards[0], noise=bad)
-    with pytest.raises(ValueError, match="noise goes with an array"):
+    with pytest.raises(ValueError, match="noise must not be given with an instance"):
         agent.play(unipac.envs.sphere(3, 4), rounds=3, noise=sigma[:3])
     assert agent.rounds == 0
     other = unipac.OFUL(3)
     with pytest.raises(ValueError, match="noise must be left out with OFUL"):
         other.update(other.choose(X[0]), 0.5, noise=0.1)
+
+
+def test_an_instance_hands_the_noise_of_its_rounds_on():
+    """play(instance), in parts, as a stream, play(rounds) and play on arrays with noise= are one."""
+    instance = unipac.envs.uneven_noise(3, 4, scales=(0.1, 0.7), shares=(0.6, 0.4), seed=2)
+    drawn = instance.rounds(0, 600, seed=5)
+    agents = [unipac.WeightedOFUL.made_for(instance, regularization=0.3) for _ in range(5)]
+    traces = [
+        agents[0].play(drawn.actions, drawn.rewards, noise=drawn.noise, truth=instance.theta),
+        agents[1].play(drawn, truth=instance.theta),
+        agents[2].play(instance, rounds=600, seed=5, truth=instance.theta),
+    ]
+    agents[3].play(instance, rounds=250, seed=5)
+    agents[3].play(instance, rounds=350, seed=5)
+    list(agents[4].stream(instance, rounds=600, seed=5))
+    for trace in traces[1:]:
+        assert (trace.index == traces[0].index).all()
+        np.testing.assert_allclose(trace.gap, traces[0].gap, rtol=0, atol=1e-15)
+        np.testing.assert_array_equal(trace.certificate, traces[0].certificate)
+        assert trace.covered.all()
+    for agent in agents[1:]:
+        np.testing.assert_array_equal(agent.state.rows, agents[0].state.rows)
+    deaf = unipac.WeightedOFUL.made_for(instance, regularization=0.3)  # what it was before: one noise for all
+    deaf.play(drawn.actions, drawn.rewards)
+    assert not np.allclose(deaf.state.rows, agents[0].state.rows)
+    plain, judge = (unipac.OFUL.made_for(instance) for _ in range(2))  # does not weigh: the largest scale
+    assert plain.noise == 0.7
+    assert (plain.play(drawn).index == judge.play(drawn.actions, drawn.rewards).index).all()
+    with pytest.raises(ValueError, match="rewards must not be given with rounds"):
+        plain.play(drawn, drawn.rewards)
+    quiet = unipac.envs.uneven_noise(3, 4, scales=(1e-9, 0.7), shares=(0.6, 0.4))
+    with pytest.raises(ValueError, match="noise of the instance must be finite, and at least"):
+        agents[0].play(quiet, rounds=5)
 
 
 def test_quiet_rounds_count_for_more():

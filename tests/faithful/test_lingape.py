@@ -15,7 +15,8 @@ TIE = 1e-9
 class Judge:
     """Algorithm 1 of Xu, Honda and Sugiyama (2018), greedy, with dense inverses; nothing is kept but sums."""
 
-    def __init__(self, arms, delta, eps, noise, norm, lam):
+    def __init__(self, arms, targets, delta, eps, noise, norm, lam):
+        self.Z = arms if targets is None else targets
         self.X, self.delta, self.eps, self.R, self.S, self.lam = arms, delta, eps, noise, norm, lam
         self.A, self.b = lam * np.eye(arms.shape[1]), np.zeros(arms.shape[1])
 
@@ -25,29 +26,29 @@ class Judge:
         self.b += total * x
 
     def compared(self):
-        """The arm that leads, how much another may be better, and every arm's gain for telling the two apart."""
+        """The target that leads, how much another may be better, and every arm's gain for telling the two apart."""
         inverse = np.linalg.inv(self.A)
-        means = self.X @ inverse @ self.b
+        means = self.Z @ inverse @ self.b
         i = int(np.argmax(means))
         _, logdet = np.linalg.slogdet(self.A / self.lam)
         C = math.sqrt(self.R**2 * (logdet + 2 * math.log(1 / self.delta)) + self.lam * self.S**2)
         rivals = []
-        for j in range(len(self.X)):
-            y = self.X[j] - self.X[i]
+        for j in range(len(self.Z)):
+            y = self.Z[j] - self.Z[i]
             rivals.append(-math.inf if j == i else means[j] - means[i] + C * math.sqrt(y @ inverse @ y))
         j = int(np.argmax(rivals))
-        y = self.X[i] - self.X[j]
+        y = self.Z[i] - self.Z[j]
         after = [y @ np.linalg.inv(self.A + np.outer(a, a)) @ y for a in self.X]
         return i, means, rivals, np.array(after), y @ inverse @ y
 
     def largest(self, i):
-        return self.S * max(math.dist(x, self.X[i]) for x in self.X)
+        return self.S * max(math.dist(z, self.Z[i]) for z in self.Z)
 
 
 def follow(search, instance, lam, pulls, seed):
     """The judge follows the search, and says at each step whether it would have asked and answered the same."""
     X = np.array(search.arms)
-    judge = Judge(X, search.delta, search.eps, search.noise, search.norm, lam)
+    judge = Judge(X, search.targets, search.delta, search.eps, search.noise, search.norm, lam)
     assert search.ask().arms.tolist() == list(range(len(X)))
     assert search.ask().counts.tolist() == [1] * len(X)
     assert search.answer.certificate == pytest.approx(judge.largest(0))
@@ -94,6 +95,27 @@ def test_batches_and_certificates_are_those_of_the_judge(kind, lam):
     search = unipac.LinGapE.made_for(instance, regularization=lam, eps=eps, delta=0.1)
     follow(search, instance, lam, 1500, seed=1)
     assert search.pulls >= 20
+
+
+@pytest.mark.parametrize("lam", [0.3, 2.5])
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_targets_that_cannot_be_pulled(eps, lam):
+    """The best of vectors between and beyond the arms; the answer is a target, and within eps of the best."""
+    X = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 0.5], [0.0, 0.6, -0.6], [0.0, 0.3, -0.3]])
+    Z = np.array([[0.2, 0.1, 0.9], [1.4, -0.5, 0.3], [0.7, 0.7, -0.1], [1.3, -0.5, 0.3]])
+    theta = np.array([0.6, -0.2, 0.5])
+    instance = unipac.envs.fixed_arms(X, theta, noise=0.3)
+    search = unipac.LinGapE.made_for(instance, targets=Z, regularization=lam, eps=eps, norm=1.5)
+    follow(search, instance, lam, 6000, seed=3)
+    assert search.done
+    means = Z @ theta
+    assert means.max() - means[search.answer.index] <= search.answer.certificate <= eps
+    assert search.answer.counts.shape == (5,)
+    alone = unipac.LinGapE(X, targets=Z[:1])
+    assert alone.done
+    assert (alone.answer.certificate, alone.answer.pulls) == (0.0, 0)
+    with pytest.raises(ValueError, match="targets must be such that their differences lie in the span"):
+        unipac.LinGapE(X[:2], targets=Z)
 
 
 def test_one_dimension_and_two_arms():

@@ -97,7 +97,7 @@ def test_the_judge_can_say_no():
         follow(search, judged("RAGE", soare(0.5), soare(0.5), 0.0), soare(0.5), np.eye(3)[0], seed=1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "LinGapE"])
 def test_one_arm_needs_no_pull(name):
     search = unipac.AGENTS[name]([[0.3, 0.4]])
     assert search.done
@@ -151,6 +151,21 @@ def test_bad_input():
         unipac.RAGE([[1.0, 0.0], [0.5, 0.0]], targets=[[0.0, 0.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="growth must be > 1"):
         unipac.GAllocation([[1.0], [0.5]], growth=1.0)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "LinGapE"])
+def test_the_best_target_and_files(name, tmp_path):
+    """Every search finds the best of vectors that it cannot pull, and a saved one goes on."""
+    targets = [[0.9, 0.1, 0.0], [0.0, 0.9, 0.3], [0.2, 0.2, 0.9], [0.5, 0.0, 0.5]]
+    instance = unipac.envs.fixed_arms(soare(0.5), [0.3, -0.2, 0.8], noise=0.3)
+    search = unipac.AGENTS[name].made_for(instance, targets=targets, eps=0.01)
+    search.run(instance, seed=1, max_pulls=60)
+    search.save(tmp_path / "search.npz")
+    search = unipac.load(tmp_path / "search.npz")
+    answer = search.run(instance, seed=1)
+    assert search.done
+    assert answer.index == 2
+    assert answer.certificate <= 0.01
 
 
 WRONG = {"delta": 0.05, "runs": 1000}

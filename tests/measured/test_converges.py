@@ -133,12 +133,30 @@ def test_the_ball_returns_without_end(norm_kind):
         assert pulls == [bad_pulls(unipac.OFUL(2, radius="mixture"), 10**k) for k in EXPONENTS]
 
 
-def test_levels_that_eliminate_stop():
-    """AnytimeSupLinUCB does not count many: its forced rounds are played one by one."""
-    pulls = []
-    for forced in (10**3, 10**4):
-        agent = unipac.AnytimeSupLinUCB(2, gate=1.0, nested=False, exploit="level")
-        agent.play(np.eye(2)[:1], np.full((forced, 1), 0.5))
-        trace = agent.play(np.eye(2), np.tile([0.5, 0.0], (1000, 1)))
-        pulls.append(int(trace.index.sum()))
-    assert pulls[0] == pulls[1] > 0
+def eliminations(forced, **told):
+    """Bad pulls of AnytimeSupLinUCB in 1,000 free rounds, and those that no level stored."""
+    agent = unipac.AnytimeSupLinUCB(2, **told)
+    agent.absorb(np.tile([1.0, 0.0], (forced, 1)), np.full(forced, 0.5))  # one action: no level stores it
+    trace = agent.play(np.eye(2), np.tile([0.5, 0.0], (1000, 1)))
+    return int(trace.index.sum()), int((trace.level[trace.index == 1] == 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("told", "pulls"), [({"gate": 4.0}, 201), ({"gate": 1.0, "nested": False, "exploit": "level"}, 270)]
+)
+def test_levels_that_eliminate_stop(told, pulls):
+    """The gap ½ is seen at level 4, whose stored rounds do not depend on K once the gates below it are behind.
+
+    That is from round 128 g on: at once for g = 4. AnytimeSupLinUCB does not count many.
+    """
+    assert [eliminations(forced, **told) for forced in (10**3, 10**4, 10**5)] == [(pulls, 0)] * 3
+    judge = unipac.AnytimeSupLinUCB(2, **told)  # forced rounds played are forced rounds absorbed
+    judge.play(np.eye(2)[:1], np.full((1000, 1), 0.5))
+    assert judge.play(np.eye(2), np.tile([0.5, 0.0], (1000, 1))).index.sum() == pulls
+
+
+def test_a_gate_that_is_still_ahead_puts_the_pulls_off():
+    """With g = 64 level 3 exploits until round 8,192: pulls by upper bounds first, stored ones later."""
+    few, exploited = eliminations(10**3, gate=64.0)
+    assert exploited > 0
+    assert few < eliminations(10**4, gate=64.0)[0] == 201

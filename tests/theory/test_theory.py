@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import unipac
 from unipac import theory
 from unipac.theory import determinant, level_delta, level_size, mistake_bound, mixture, regret_bound, theorem
 
@@ -199,3 +200,42 @@ def test_flute_mistake_bound_falls_with_eps():
     assert theory.flute_mistake_bound(0.2, 4, 3, 0.05, radius="explicit") > bounds[1]
     with pytest.raises(ValueError, match="n_states must be given"):
         theory.flute_mistake_bound(0.2, 4, 3, 0.05)
+
+
+@pytest.mark.parametrize("radius", ["mixture", "both", "pool"])
+@pytest.mark.parametrize("all_data", [False, True])
+def test_the_bound_of_anytime_sup_linucb_by_hand(radius, all_data):
+    """Level by level, far beyond the last one that matters."""
+    d, delta, g, R, S, lam, L, n = 3, 0.1, 7.0, 0.4, 1.3, 2.5, 0.8, 12
+    nested = radius == "mixture"
+    b, sizes = [], [theory.level_size(d, j, lam, L) for j in range(1, 16)]
+    for j, m in enumerate(sizes, start=1):
+        part = delta / (2 if all_data else 1) / (j * (j + 1))
+        if radius == "pool":
+            p = part / (2 * (n * (n - 1) / 2 + n) * (m + 1) * (m + 2))
+            b.append(R * np.sqrt(2 * np.log(1 / p)) + np.sqrt(lam) * S)
+            continue
+        logdet = d * np.log(1 + (sum(sizes[:j]) if nested else m) * L**2 / (d * lam))
+        part = part / 2 if radius == "both" else part
+        b.append(np.sqrt(R**2 * (logdet + 2 * np.log(1 / part)) + lam * S**2))
+    told = {"gate": g, "radius": radius, "nested": nested, "all_data": all_data, "pool": n}
+    assumed = {"noise": R, "norm": S, "regularization": lam, "action_norm": L}
+    last = 0.0
+    for eps in (30.0, 4.0, 1.0, 0.3, 0.1):
+        stored = max([1, *(j for j in range(2, 15) if 4 * b[j - 2] * 2.0 ** -(j - 1) > eps)])
+        free = max([0, *(j for j in range(1, 15) if 2 * b[j - 1] * 2.0**-j > eps)])
+        right = sum(sizes[:stored]) + (g * d * 4.0**free if free else 0)
+        assert theory.anytime_mistake_bound(eps, d, delta, **told, **assumed) == right > last
+        last = right if eps < 4 else 0.0
+    assert theory.anytime_mistake_bound(0.5, 2, 0.05, radius="round") == np.inf
+
+
+@pytest.mark.parametrize("told", [{}, {"gate": 1.0, "nested": False, "radius": "both"}])
+def test_anytime_sup_linucb_stays_below_its_bound(told):
+    agent = unipac.AnytimeSupLinUCB(2, noise=0.3, regularization=0.1, **told)
+    trace = agent.play(unipac.envs.sphere(2, 5, noise=0.3, seed=1), rounds=3000, seed=1)
+    for eps in (0.02, 0.1, 0.5, 1.0):
+        assert (trace.gap > eps).sum() <= agent.mistake_bound(eps) < np.inf
+    stored = np.bincount(trace.level)[1:]
+    assert all(size <= theory.level_size(2, j + 1, 0.1) for j, size in enumerate(stored))
+    assert unipac.AnytimeSupLinUCB(2, radius="round", nested=False).guarantee == "regret"

@@ -32,6 +32,7 @@ from unipac.bandits.base.elimination import EliminatingAgent, Rows
 from unipac.bandits.base.regressions import MISSING, insert, regressions
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
+from unipac.theory.elimination import anytime_mistake_bound
 
 Array = NDArray[np.float64]
 
@@ -69,16 +70,17 @@ class AnytimeSupLinUCB(EliminatingAgent):
         )
         check.require(self.pool > 0 or self.radius != "pool", "pool", "given with radius 'pool'", self.pool)
         self.__dict__["absorbs"] = not fixed
+        if self.radius == "round":  # it grows with the number of rounds
+            self.__dict__["theorem"] = "regret"
         self._share = self.delta / (2.0 if self.exploit == "all" else 1.0)  # the rest is for all data
 
-    @property
-    def guarantee(self) -> str:
-        """Uniform-PAC, but for "round", whose radius grows with the number of rounds."""
-        return "regret" if self.radius == "round" else self.theorem
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
+        names = ("gate", "radius", "nested", "pool", "noise", "norm", "regularization", "action_norm")
+        told = {name: getattr(self, name) for name in names}
+        return anytime_mistake_bound(eps, self.dim, self.delta, all_data=self.exploit == "all", **told)
 
-    # -- entry 0 has all data, entry l level l --------------------------------------------------
-
-    def _entries(self) -> None:
+    def _entries(self) -> None:  # entry 0 has all data, entry l level l
         return None
 
     def _entry(self, level: int) -> int:
@@ -98,8 +100,6 @@ class AnytimeSupLinUCB(EliminatingAgent):
         part = share / 2.0 if self.radius == "both" else share
         by_round = self._fixed_design(part / (2.0 * (2 * n - 1) * k * (k + 1.0)))
         return by_round if self.radius == "round" else min(self._mixture(entry, part), by_round)
-
-    # -- the protocol --------------------------------------------------------------------------
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         mean, width = self._values(0, X)

@@ -2,7 +2,7 @@
 
 pseudo-code                                                          here
 Θ = {θ: ‖θ − w‖_Σ ≤ β}, Σ and w from all rounds                      linalg.ridge
-x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.base.ball
+x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.base.ball, cut
 β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                            theory.radii.determinant
 """
 
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.ball import bound_all
+from unipac.bandits.base.cut import BallBounds
 from unipac.bandits.base.levelled import OptimisticAgent, Saved
-from unipac.linalg import ridge
 from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]
@@ -36,7 +35,7 @@ class SavedBall(NamedTuple):
 
 
 @agent
-class BallOFUL(OptimisticAgent):
+class BallOFUL(BallBounds, OptimisticAgent):
     """OFUL whose confidence set is cut with the ball of all possible parameters; ties at random.
 
     {parameters}
@@ -52,18 +51,12 @@ class BallOFUL(OptimisticAgent):
         0, lambda name, value: check.count(name, value, least=0), "of the generator that breaks ties"
     )
 
-    _decide = BanditAgent._decide
-    _play = BanditAgent._play
+    def _is_cut(self) -> bool:
+        return True
 
     def _empty(self) -> Levels:
         self._ties = np.random.default_rng(self.seed)
-        self._meets = True
         return super()._empty()
-
-    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        out = np.empty((4, len(X)))
-        self._meets = bound_all(self.state.rows[0], self.state.beta[0], self.norm, X, out)
-        return out[0], out[1], out[2], out[3]
 
     def _choose(self, X: Array) -> tuple[int, int]:
         out = np.empty((4, len(X)))
@@ -72,15 +65,6 @@ class BallOFUL(OptimisticAgent):
         scale = max(self.norm * math.sqrt((X * X).sum(axis=1).max()), abs(ucb.max()))
         tied = np.flatnonzero(ucb >= ucb.max() - TIE * scale)
         return int(tied[0] if len(tied) == 1 else tied[self._ties.integers(len(tied))]), 1
-
-    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
-        if not self._meets:  # no parameter is left
-            return math.nan, True
-        return super()._certify(best, ucb, lcb)
-
-    def _covers(self, truth: Array, X: Array) -> bool:
-        inside = ridge.distance(self.state.rows[0], truth) <= self.state.beta[0]
-        return bool(inside and np.linalg.norm(truth) <= self.norm)
 
     def _saved(self) -> Any:
         return SavedBall(super()._saved(), self._ties)

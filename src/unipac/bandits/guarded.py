@@ -105,6 +105,11 @@ class Guarded(GuardAgent):
         elif k < 0:
             k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
         mean, width, ucb, lcb, certificate, refuted = kernels.verdict(self.state, self._rules, k, last, work)
+        if self._is_cut() and not refuted:
+            _, _, upper, lower = self._clipped(X)
+            ucb, lcb = float(upper[k]), float(lower[k])
+            cut, refuted = self._certify(float(upper.max()), ucb, lcb)
+            certificate = min(certificate, cut)
         known = certificate if self._consistent else math.nan
         return Verdict(k, level, mean, width, ucb, lcb, known, refuted)
 
@@ -120,8 +125,8 @@ class Guarded(GuardAgent):
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         inner = self._inner
-        if not self._single or len(y) == 0:
-            super()._play(X, y, truth, trace)
+        if not self._single or self._is_cut() or len(y) == 0:
+            BanditAgent._play(self, X, y, truth, trace)
             return
         self._make_room(len(y))
         inner._evaluated = -1

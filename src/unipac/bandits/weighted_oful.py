@@ -4,6 +4,7 @@
     Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         _weigh
     x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       _choose
     radius "mixture":   σ̄ = σ,  β = √(log det(Σ/λ) + 2 log(1/δ) + λS²)               theory.radii.mixture, R = 1
+    radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         base.cut
     radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 _radius
       β = 8 √(d log(1 + tL²/(dλa²)) log(4t²/δ)) + 4 √d log(4t²/δ) + √λ S
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
+from unipac.bandits.base.cut import BallBounds
 from unipac.bandits.base.levelled import Saved, check_growth
 from unipac.bandits.base.regressions import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
@@ -41,7 +43,7 @@ class SavedWeights(NamedTuple):
 
 
 @agent
-class WeightedOFUL(RegressionsAgent):
+class WeightedOFUL(BallBounds, RegressionsAgent):
     """Optimism over one confidence set of all data, in which quiet rounds weigh more than noisy ones.
 
     {parameters}
@@ -63,7 +65,9 @@ class WeightedOFUL(RegressionsAgent):
     )
     delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
     radius: str = parameter(
-        "mixture", check.choice("mixture", "bernstein"), 'the proven "mixture", or "bernstein" as above'
+        "mixture",
+        check.choice("mixture", "ball", "bernstein"),
+        'the proven "mixture", "ball" or "bernstein", as above',
     )
 
     def _check_parameters(self) -> None:
@@ -78,7 +82,7 @@ class WeightedOFUL(RegressionsAgent):
     @property
     def certified(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
-        return self.radius == "mixture"
+        return self.radius != "bernstein"
 
     def _empty(self) -> Levels:
         self._weight = np.zeros(1)
@@ -95,7 +99,7 @@ class WeightedOFUL(RegressionsAgent):
         return restored(saved.levels, self.dim, self.regularization, self.action_norm, saved.weight)
 
     def _radius(self) -> float:
-        if self.radius == "mixture":
+        if self.radius != "bernstein":
             logdet = max(float(self.state.logdet[0]), 0.0)
             return radii.mixture(
                 logdet, self.delta, noise=1.0, norm=self.norm, regularization=self.regularization
@@ -110,13 +114,19 @@ class WeightedOFUL(RegressionsAgent):
             + math.sqrt(self.regularization) * self.norm
         )
 
+    def _all_data(self) -> tuple[Array, float]:
+        return self.state.rows[0], self._radius()
+
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        if self.radius == "ball":
+            return super()._bounds(X)
         mean, width = self._values(0, X)
         bonus = self._radius() * width
         return mean, width, mean + bonus, mean - bonus
 
     def _choose(self, X: Array) -> tuple[int, int]:
-        return int(self._bounds(X)[2].argmax()), 1
+        mean, width = self._values(0, X)
+        return int((mean + self._radius() * width).argmax()), 1
 
     def _weigh(self, x: Array, y: float, level: int, times: int, noise: float) -> None:
         sigma = max(noise, self.noise / math.sqrt(self.dim)) if self.radius == "bernstein" else noise

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
     from unipac.envs.classification import digits
-    from unipac.envs.contexts import filling, sphere
+    from unipac.envs.contexts import filling, sphere, uneven_noise
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
     from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
@@ -71,13 +71,14 @@ __all__ = [
     "river_swim",
     "soare",
     "sphere",
+    "uneven_noise",
 ]
 
 _NAMES = {
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
     "classification": ("digits",),
-    "contexts": ("filling", "sphere"),
+    "contexts": ("filling", "sphere", "uneven_noise"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
     "instance": ("BanditInstance", "NoiseKind", "Rounds"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from unipac.envs.arms import end_of_optimism, soare
 from unipac.envs.classification import digits
-from unipac.envs.contexts import filling, sphere
+from unipac.envs.contexts import filling, sphere, uneven_noise
 from unipac.envs.instance import BanditInstance
 from unipac.envs.killers import appendix_a, killer, killer_phases
 from unipac.envs.linear_mdp import LinearMDP
@@ -22,7 +22,17 @@ from unipac.envs.mdps import (
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
-    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
+    for factory in (
+        sphere,
+        uneven_noise,
+        filling,
+        appendix_a,
+        killer,
+        killer_phases,
+        soare,
+        end_of_optimism,
+        digits,
+    )
 }
 
 MDPS: dict[str, Callable[..., LinearMDP]] = {

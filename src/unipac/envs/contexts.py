@@ -1,8 +1,10 @@
 """Instances whose action sets are drawn afresh in every round."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._inputs import floats
 from unipac._jit import jit
 from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
 
@@ -55,6 +57,58 @@ def sphere(
     instance = _Sphere("sphere", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
     instance.shortest = float(shortest)
     return instance
+
+
+class _UnevenSphere(_Sphere):
+    uneven = True
+    scales: FloatArray
+    shares: FloatArray
+
+    def _scales(self, rng: np.random.Generator) -> FloatArray:
+        rank = np.searchsorted(np.cumsum(self.shares[:-1]), rng.random(self.block), side="right")
+        return np.asarray(self.scales[rank])
+
+
+def uneven_noise(
+    dim: int = 5,
+    n_actions: int = 10,
+    *,
+    scales: ArrayLike = (0.05, 1.0),
+    shares: ArrayLike = (0.9, 0.1),
+    noise_kind: NoiseKind = "rademacher",
+    seed: int = 0,
+) -> BanditInstance:
+    """The contexts of `sphere` with rounds of different noise, told with the rewards: ``Rounds.noise``.
+
+    The scale of a round's noise is drawn anew, independently of the contexts. Agents that weigh rounds use
+    it (``WeightedOFUL``); to others the noise is the largest of the scales.
+
+    Args:
+        dim: dimension of the actions.
+        n_actions: number of actions in a round.
+        scales: the scales that a round's noise may have, (m,), positive.
+        shares: how often each of them comes, (m,), nonnegative with sum 1.
+        noise_kind: ``"gaussian"`` or ``"rademacher"``: ± the scale.
+        seed: seed of theta; the contexts follow the seed given to ``rounds``.
+
+    Example:
+        >>> instance = uneven_noise(dim=2, n_actions=3)
+        >>> drawn = instance.rounds(0, 2000, seed=1)
+        >>> bool(np.allclose(abs(drawn.rewards - drawn.means), drawn.noise[:, None])), instance.noise
+        (True, 1.0)
+    """
+    dim = check.count("dim", dim)
+    n_actions = check.count("n_actions", n_actions)
+    levels, parts = floats("scales", scales), floats("shares", shares)
+    sound = levels.ndim == 1 and levels.size > 0 and bool(((levels > 0) & (levels <= check.LARGEST)).all())
+    check.require(sound, "scales", "of shape (m,), positive and finite", scales)
+    sound = parts.shape == levels.shape and bool((parts >= 0).all()) and abs(float(parts.sum()) - 1) <= 1e-9
+    check.require(sound, "shares", f"of shape {levels.shape}, nonnegative with sum 1", shares)
+    theta = _on_sphere(np.random.default_rng(check.count("seed", seed, least=0)), (dim,))
+    noise = float(levels.max())
+    made = _UnevenSphere("uneven_noise", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
+    made.shortest, made.scales, made.shares = 1.0, levels.copy(), parts.copy()
+    return made
 
 
 def filling_steps(level: int) -> int:

@@ -29,14 +29,22 @@ _EARLY_ARMS = 8  # arms of a batch whose noise comes from there; that of later o
 _PULLS = 0x70756C6C  # tells the streams of pulls from those of rounds
 
 
-class Rounds(NamedTuple):
-    """Consecutive rounds of an instance, in arrays that belong to the caller.
+class _Arrays(NamedTuple):
+    actions: FloatArray
+    means: FloatArray
+    rewards: FloatArray
+
+
+class Rounds(_Arrays):
+    """Consecutive rounds of an instance, in arrays that belong to the caller; a tuple of the first three.
 
     Attributes:
         actions: the action sets, (T, n, d); (n, d) if the set is the same in all rounds.
         means: expected reward of each action, (T, n); (n,) if the set is the same in all rounds.
         rewards: the reward that each action would bring, (T, n). The noise of a round is drawn
             once and shared by its actions.
+        noise: the scale of the noise of each round, (T,), which may be told with its reward; None if
+            it is the instance's ``noise`` in all rounds.
 
     Example:
         >>> from unipac.envs import sphere
@@ -45,9 +53,14 @@ class Rounds(NamedTuple):
         ((10, 4, 3), (10, 4), (10, 4))
     """
 
-    actions: FloatArray
-    means: FloatArray
-    rewards: FloatArray
+    noise: FloatArray | None
+
+    def __new__(  # noqa: D102
+        cls, actions: FloatArray, means: FloatArray, rewards: FloatArray, noise: FloatArray | None = None
+    ) -> Rounds:
+        made = super().__new__(cls, actions, means, rewards)
+        made.noise = noise
+        return made
 
 
 class BanditInstance(ABC):
@@ -57,18 +70,20 @@ class BanditInstance(ABC):
     (seed, k), however the rounds are cut into calls: randomness is drawn in blocks of `block`
     rounds, and the generator of a block is derived from the seed and the number of the block.
 
-    A subclass implements `_contexts`, which writes the action sets of one block.
+    A subclass implements `_contexts`, which writes the action sets of one block. One whose rounds differ
+    in their noise is `uneven` and implements `_scales`, too.
 
     Attributes:
         name: name of the instance.
         dim: dimension d of the actions.
         n_actions: number n of actions in a round.
-        noise: sub-Gaussian scale of the noise; 0 if there is none.
+        noise: sub-Gaussian scale of the noise, of the noisiest round if they differ; 0 if there is none.
         noise_kind: ``"gaussian"`` (standard deviation `noise`) or ``"rademacher"`` (±`noise`).
         theta: the true parameter, read-only; None where the mean reward is not linear.
         norm: a bound on the norm of theta.
         actions: the action set, (n, d) and read-only, if it never changes; else None.
         block: how many rounds are drawn at once; it depends on n·d only.
+        uneven: whether rounds differ in their noise; then `Rounds.noise` has that of each.
 
     Example:
         >>> from unipac.envs import soare
@@ -79,6 +94,8 @@ class BanditInstance(ABC):
         >>> bool((first.rewards[1] == second.rewards[0]).all())
         True
     """
+
+    uneven: bool = False
 
     def __init__(
         self,
@@ -141,6 +158,8 @@ class BanditInstance(ABC):
             else:
                 part = self._part(kept, source)
                 room.rewards[:] = part.rewards
+                if room.noise is not None:
+                    room.noise[:] = part.noise
                 if self.actions is None:
                     room.actions[:] = part.actions
                     room.means[:] = part.means
@@ -276,13 +295,21 @@ class BanditInstance(ABC):
         A subclass whose action set never changes gets arrays (n, d) and (n,) and draws nothing.
         """
 
+    def _scales(self, rng: np.random.Generator) -> FloatArray:
+        """The scale of the noise of each round of one block, (block,); where `uneven`."""
+        raise NotImplementedError
+
     def _noise(self, rng: np.random.Generator) -> FloatArray:
         """The noise of one block, (block,)."""
+        return self._noise_of(rng, self.noise)
+
+    def _noise_of(self, rng: np.random.Generator, scale: float | FloatArray) -> FloatArray:
+        """Noise of this scale, or of one for each round of a block."""
         if self.noise == 0.0:
             return np.zeros(self.block)
         if self.noise_kind == "gaussian":
-            return self.noise * rng.standard_normal(self.block)
-        return np.where(rng.integers(0, 2, self.block) == 1, self.noise, -self.noise)
+            return np.asarray(scale * rng.standard_normal(self.block))
+        return np.where(rng.integers(0, 2, self.block) == 1, scale, np.negative(scale))
 
     def _room(self, count: int) -> Rounds:
         """Arrays for so many rounds."""
@@ -291,12 +318,14 @@ class BanditInstance(ABC):
             np.empty((*lead, self.n_actions, self.dim)),
             np.empty((*lead, self.n_actions)),
             np.empty((count, self.n_actions)),
+            np.empty(count) if self.uneven else None,
         )
 
     def _part(self, rounds: Rounds, which: slice) -> Rounds:
+        noise = None if rounds.noise is None else rounds.noise[which]
         if self.actions is None:
-            return Rounds(rounds.actions[which], rounds.means[which], rounds.rewards[which])
-        return Rounds(rounds.actions, rounds.means, rounds.rewards[which])
+            return Rounds(rounds.actions[which], rounds.means[which], rounds.rewards[which], noise)
+        return Rounds(rounds.actions, rounds.means, rounds.rewards[which], noise)
 
     def _cuts(self, start: int, count: int) -> Iterator[tuple[int, slice, slice]]:
         """Numbers of the blocks that hold these rounds; which rounds of the block, and of those asked for."""
@@ -310,7 +339,12 @@ class BanditInstance(ABC):
         """Write a whole block. The noise comes after all contexts of the block, in the same stream."""
         rng = stream.generator(index)
         self._contexts(index, rng, room.actions, room.means)
-        np.add(room.means, self._noise(rng)[:, None], out=room.rewards)
+        if room.noise is None:
+            noise = self._noise(rng)
+        else:
+            room.noise[:] = self._scales(rng)
+            noise = self._noise_of(rng, room.noise)
+        np.add(room.means, noise[:, None], out=room.rewards)
 
     def _kept_block(self, index: int, stream: _Stream) -> Rounds:
         """A block of which only a part was asked for; the latest one is kept for the next call."""

@@ -104,11 +104,6 @@ class Search(Agent):
         """Whether certificates are proven under the assumptions given."""
         return True
 
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the answer: "PAC" or "none"."""
-        return self.theorem if self.certified else "none"
-
     # -- for users -----------------------------------------------------------------------------
 
     @property

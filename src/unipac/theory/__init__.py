@@ -9,6 +9,7 @@ from unipac import _lazy
 if TYPE_CHECKING:
     from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
     from unipac.theory.elimination import (
+        anytime_mistake_bound,
         fixed_design,
         guarded_mistake_bound,
         phased_elimination_mistake_bound,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
 
 _HOMES = {
+    "anytime_mistake_bound": "unipac.theory.elimination",
     "certvi_mistake_bound": "unipac.theory.tabular",
     "determinant": "unipac.theory.radii",
     "dirichlet_threshold": "unipac.theory.tabular",
@@ -58,6 +60,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "anytime_mistake_bound",
     "certvi_mistake_bound",
     "determinant",
     "dirichlet_threshold",

@@ -181,6 +181,14 @@ def pac_bound(
     )
 
 
+def steady_from(regularization: float, action_norm: float) -> int:
+    """Beyond this level β_l 2^-l decreases.
+
+    From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does not double.
+    """
+    return max(3, 4 + math.ceil(math.log(regularization / action_norm**2, 4)))
+
+
 class _LevelBounds:
     """For l = 1, 2, ...: the most rounds of level l, and the largest gap that they can have."""
 
@@ -236,12 +244,8 @@ class _LevelBounds:
 
     @property
     def steady_from(self) -> int:
-        """Beyond this level gaps decrease.
-
-        From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does
-        not double; nor does ``theorem`` from l = 2 on.
-        """
-        return max(3, 4 + math.ceil(math.log(self.regularization / self.action_norm**2, 4)))
+        """Beyond this level gaps decrease; those of ``theorem`` do from l = 2 on."""
+        return steady_from(self.regularization, self.action_norm)
 
     @property
     def negligible_gap(self) -> float:

@@ -15,7 +15,7 @@ import math
 from unipac import _checks as check
 from unipac._constants import TIE
 from unipac.theory import radii
-from unipac.theory.bounds import level_size
+from unipac.theory.bounds import level_size, steady_from
 
 
 def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularization: float = 0.0) -> float:
@@ -116,7 +116,7 @@ def guarded_mistake_bound(
     action_norm = check.positive("action_norm", action_norm)
     delta = check.probability("delta", delta)
     total, members, found = 0, 0, 0.0
-    steady = max(3, 4 + math.ceil(math.log(regularization / action_norm**2, 4)))
+    steady = steady_from(regularization, action_norm)
     level, gap = 0, math.inf
     while level <= steady or gap > eps:
         level += 1
@@ -135,3 +135,64 @@ def guarded_mistake_bound(
         )
         gap = 4.0 * radius * math.sqrt(1.0 + TIE) * 2.0**-level
     return found
+
+
+def anytime_mistake_bound(
+    eps: float,
+    dim: int,
+    delta: float,
+    *,
+    gate: float = 64.0,
+    radius: str = "mixture",
+    nested: bool = True,
+    all_data: bool = True,
+    pool: int = 0,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> float:
+    """With probability 1 − δ, for all ε at once: AnytimeSupLinUCB makes no more mistakes above ε than this.
+
+    N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l**: rounds that level l stores have a gap of at most
+    4 b_{l−1} 2^-(l−1), those that it exploits one of at most 2 b_l 2^-l and come before round g d 4^l. l* is the last
+    level with l = 1 or the former above ε, l** the last with the latter above ε (no such term if there is none). b_l is
+    the radius of a full level: ``mixture`` with δ/(l(l+1)) after ``level_size``(l) rounds, those of all levels up to l
+    if ``nested``; with half of δ if ``all_data`` is one more set. "both" has at most that with δ/2; "pool" is
+    R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l). "round"
+    grows with the rounds: infinite.
+
+    >>> anytime_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 4 b_1/2 < 2 and 2 b_1/2 < 2: level 1 alone
+    12.0
+    """
+    eps, gate = check.positive("eps", eps), check.positive("gate", gate)
+    check.one_of("radius", radius, ("mixture", "round", "pool", "both"))
+    dim = check.count("dim", dim, most=2**31)
+    pool = check.count("pool", pool, least=1 if radius == "pool" else 0, most=2**31)
+    regularization = check.positive("regularization", regularization)
+    action_norm = check.positive("action_norm", action_norm)
+    share = check.probability("delta", delta) / (2.0 if check.flag("all_data", all_data) else 1.0)
+    assumed = {"noise": noise, "norm": norm, "regularization": regularization}
+    if radius == "round":
+        return math.inf
+    total, members, stored, exploited = 0, 0, 0, 0.0
+    level, before, width = 0, math.inf, math.inf
+    while level <= steady_from(regularization, action_norm) or before > eps or width > eps:
+        level += 1
+        size = level_size(dim, level, regularization, action_norm)
+        total += size
+        members = members + size if check.flag("nested", nested) else size
+        part = radii.level_delta(share, level)
+        if radius == "pool":
+            directions = pool * (pool + 1) / 2.0
+            b = fixed_design(part / (2.0 * directions * (size + 1.0) * (size + 2.0)), **assumed)
+        else:
+            logdet = dim * math.log1p(members * action_norm**2 / (dim * regularization))
+            b = radii.mixture(logdet, part / 2.0 if radius == "both" else part, **assumed)
+        if before > eps or level == 1:
+            stored = total
+        width = 2.0 * b * math.sqrt(1.0 + TIE) * 2.0**-level
+        if width > eps:
+            exploited = gate * dim * 4.0**level
+        before = 2.0 * width
+    return stored + exploited

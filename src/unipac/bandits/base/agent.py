@@ -28,7 +28,7 @@ from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewa
 from unipac._warnings import warn
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
 from unipac.bandits.base.verdict import REFUTED, Verdict
-from unipac.envs import BanditInstance
+from unipac.envs import BanditInstance, Rounds
 
 Array = NDArray[np.float64]
 
@@ -51,6 +51,10 @@ class BanditAgent(Agent):
     """Whether logged rounds may be learned without harm to what is proven."""
     weighs: ClassVar[bool] = False
     """Whether rounds may differ in their noise: ``noise=`` of ``update``, ``absorb`` and ``play``."""
+    only_dim: ClassVar[int | None] = None
+    """The one dimension that it is made for, if not any."""
+    bounded_noise: ClassVar[bool] = False
+    """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
@@ -117,11 +121,6 @@ class BanditAgent(Agent):
     def certified(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
         return False
-
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
-        return self.theorem if self.certified else "none"
 
     def _has_level(self, level: int) -> bool:
         """Whether a decision that waits for its reward can have this level."""
@@ -311,7 +310,7 @@ class BanditAgent(Agent):
 
     def play(
         self,
-        actions: ArrayLike | BanditInstance,
+        actions: ArrayLike | BanditInstance | Rounds,
         rewards: ArrayLike | None = None,
         *,
         rounds: SupportsIndex | None = None,
@@ -324,29 +323,33 @@ class BanditAgent(Agent):
 
         Args:
             actions: (T, n, d), or (n, d) if every round offers the same actions; or an instance from
-                ``unipac.envs``.
-            rewards: (T, n), what each action would bring in each round; not with an instance.
+                ``unipac.envs``, or ``Rounds`` of one.
+            rewards: (T, n), what each action would bring in each round; with arrays only.
             rounds: T, with an instance.
             seed: of the instance's contexts and noise. Round k of an instance is a function of (seed, k).
             start: the first round of the instance to be played; by default ``agent.rounds``, so that
                 ``play(instance, rounds=a)`` and then ``play(instance, rounds=b)`` is one run.
             truth: μ*; then the trace says in which rounds it was in all confidence sets.
-            noise: (T,), the scale of the noise of each round, where ``weighs``; with arrays only.
+            noise: (T,), the scale of the noise of each round, where ``weighs``; with arrays only. An instance
+                whose rounds differ in it hands it on by itself.
 
         Returns:
             What happened in each round.
         """
         if isinstance(actions, BanditInstance):
-            if rewards is not None:
-                raise ValueError("rewards must not be given with an instance, which has its own")
-            if noise is not None:
-                raise ValueError("noise goes with an array of actions, not with an instance")
+            _refuse("an instance", rewards=rewards, noise=noise)
             mu = self._truth(truth)
             with self._lock:
                 length, first = self._instance_rounds(actions, rounds, start)
                 trace = empty_trace(length, gap=True, covered=mu.size > 0)
                 self._play_instance(actions, first, seed, mu, trace)
             return trace
+        means = None
+        if isinstance(actions, Rounds):
+            _refuse("rounds", rewards=rewards, noise=noise)
+            offered = actions
+            actions, means, rewards = offered
+            noise = offered.noise if self.weighs else None
         if rewards is None:
             raise ValueError("rewards must be given with an array of actions, got None")
         for name, value in (("rounds", rounds), ("start", start)):
@@ -361,15 +364,14 @@ class BanditAgent(Agent):
         check_rewards("rewards", y)
         scales = None if noise is None else self._noise("noise", noise, y.shape[:1])
         mu = self._truth(truth)
-        trace = empty_trace(len(y), gap=mu.size > 0, covered=mu.size > 0)
+        if means is None and mu.size > 0:
+            means = X @ mu
+        trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0)
         with self._lock:
             self._check_total("rewards", len(y))
-            if scales is None:
-                self._play(X, y, mu, trace)
-            else:
-                self._loop(X, y, mu, trace, scales)
-        if mu.size > 0:
-            write_gaps(trace, X @ mu)
+            self._play_with(X, y, mu, trace, scales)
+        if means is not None:
+            write_gaps(trace, means)
         return trace
 
     def stream(
@@ -401,6 +403,13 @@ class BanditAgent(Agent):
                 self._play_instance(instance, first, seed, truth, trace)
             first += count
             yield trace
+
+    def _play_with(self, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None) -> None:
+        """As ``_play``; each round with its own noise if it is given."""
+        if noise is None:
+            self._play(X, y, truth, trace)
+        else:
+            self._loop(X, y, truth, trace, noise)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         """Rounds on checked arrays, into a trace; counts them."""
@@ -569,6 +578,11 @@ class BanditAgent(Agent):
                 f"but the instance has {instance.noise:g} and {instance.norm:g}: no certificate is valid",
                 UserWarning,
             )
+        if self.bounded_noise and instance.noise_kind == "gaussian" and instance.noise > 0:
+            warn(
+                f"{type(self).__name__} assumes bounded noise, not Gaussian: no certificate is valid",
+                UserWarning,
+            )
         return length, first
 
     def _play_instance(
@@ -583,7 +597,17 @@ class BanditAgent(Agent):
         done = 0
         for offered in instance.pieces(first, len(trace), seed):
             check_norms("actions of the instance", offered.actions, self.action_norm)
+            noise = None
+            if self.weighs and offered.noise is not None:
+                noise = self._noise("noise of the instance", offered.noise, offered.noise.shape)
             part = trace.part(done, done + len(offered.rewards))
-            self._play(offered.actions, offered.rewards, truth, part)
+            self._play_with(offered.actions, offered.rewards, truth, part, noise)
             write_gaps(part, offered.means)
             done += len(part)
+
+
+def _refuse(what: str, **given: object) -> None:
+    """Refuse arguments that do not go with what is played."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} must not be given with {what}, which has its own")

@@ -25,7 +25,7 @@ from unipac.bandits.base.verdict import REFUTED
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, simd
-from unipac.linalg.fast.evaluate import _FIRST, evaluate_all
+from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
 
@@ -125,20 +125,8 @@ def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float
     D = work.images.shape[2]
     x, at, to = k * d, level * d * row, (level * X.shape[0] + k) * D
     i = int(np.int64(0))
-    while i + 3 < d:  # four rows of M at a time, as in ``evaluate_all``
-        u0, u1, u2, u3 = simd.zero(), simd.zero(), simd.zero(), simd.zero()
-        for j in range(0, i, 4):
-            x_j = simd.load(X, x + j)
-            u0 += simd.load(rows, at + j) * x_j
-            u1 += simd.load(rows, at + row + j) * x_j
-            u2 += simd.load(rows, at + 2 * row + j) * x_j
-            u3 += simd.load(rows, at + 3 * row + j) * x_j
-        x_i = simd.load(X, x + i)  # M is triangular: its diagonal block ends with entries of R
-        u0 += simd.load(rows, at + i) * (x_i * simd.load(_FIRST, 0))
-        u1 += simd.load(rows, at + row + i) * (x_i * simd.load(_FIRST, 4))
-        u2 += simd.load(rows, at + 2 * row + i) * (x_i * simd.load(_FIRST, 8))
-        u3 += simd.load(rows, at + 3 * row + i) * x_i
-        simd.store(work.images, to + i, simd.sums(u0, u1, u2, u3))
+    while i + 3 < d:
+        simd.store(work.images, to + i, four(rows, at, row, X, x, i))
         i += 4
         at += 4 * row
     while i < d:

@@ -14,6 +14,7 @@ from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.base import guard as kernels
 from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.base.cut import BallBounds
 from unipac.bandits.base.records import Level
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
@@ -36,7 +37,7 @@ class Saved(NamedTuple):
 
 
 @agent
-class GuardAgent(BanditAgent):
+class GuardAgent(BallBounds, BanditAgent):
     """A stack of closed levels over a heuristic: state, files and bounds.
 
     {parameters}
@@ -48,6 +49,11 @@ class GuardAgent(BanditAgent):
     norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
     regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
     gate: float = parameter(16.0, check.positive, "g: level l is closed after g d 4^l rounds")
+    radius: str = parameter(
+        "mixture",
+        check.choice("mixture", "ball"),
+        'of all data: "ball" cuts their set with the ball ‖θ‖ ≤ S: smaller certificates, not compiled',
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -114,6 +120,8 @@ class GuardAgent(BanditAgent):
         return True
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        if self._is_cut():
+            return super()._bounds(X)
         mean, width2 = np.empty(len(X)), np.empty(len(X))
         evaluate_all(self.state.rows, 1, 1, X, 0, len(X), mean, width2)
         width = np.sqrt(width2)
@@ -121,7 +129,8 @@ class GuardAgent(BanditAgent):
         return mean, width, mean + bonus, mean - bonus
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return bool(kernels.covers(self.state, self._closed, truth))
+        within = not self._is_cut() or super()._covers(truth, X)
+        return bool(within and kernels.covers(self.state, self._closed, truth))
 
     # -- what is known -------------------------------------------------------------------------
 

@@ -276,11 +276,6 @@ class OptimisticAgent(LevelledAgent):
             high=high,
         )
 
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
-        return self.theorem if self._certified and self.bonus_scale == 1.0 else "none"
-
     def levels(self) -> list[Level]:
         """Size, proven bound on the size, and radius of each level in use."""
         with self._lock:

@@ -6,10 +6,12 @@ depend on how it was found (see ``optimism``).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.linalg.fast import simd
 from unipac.linalg.levels import Levels
 
@@ -17,6 +19,24 @@ Array = NDArray[np.float64]
 
 _FIRST = np.tril(np.ones((simd.WIDTH, simd.WIDTH)))
 """Row r keeps the first r + 1 of four lanes."""
+
+
+@inlined
+def four(rows: Array, at: int, row: int, X: Array, x: int, i: int) -> Any:
+    """Entries i, ..., i + 3 of Mx: four rows of M, from ``at`` on and ``row`` apart, times the vector at ``x``."""
+    u0, u1, u2, u3 = simd.zero(), simd.zero(), simd.zero(), simd.zero()
+    for j in range(0, i, 4):
+        x_j = simd.load(X, x + j)
+        u0 += simd.load(rows, at + j) * x_j
+        u1 += simd.load(rows, at + row + j) * x_j
+        u2 += simd.load(rows, at + 2 * row + j) * x_j
+        u3 += simd.load(rows, at + 3 * row + j) * x_j
+    x_i = simd.load(X, x + i)  # M is triangular: its diagonal block ends with entries of R
+    u0 += simd.load(rows, at + i) * (x_i * simd.load(_FIRST, 0))
+    u1 += simd.load(rows, at + row + i) * (x_i * simd.load(_FIRST, 4))
+    u2 += simd.load(rows, at + 2 * row + i) * (x_i * simd.load(_FIRST, 8))
+    u3 += simd.load(rows, at + 3 * row + i) * x_i
+    return simd.sums(u0, u1, u2, u3)
 
 
 @jit
@@ -36,19 +56,7 @@ def evaluate_all(
             at = level * d * row
             i = int(np.int64(0))
             while i + 3 < d:
-                u0, u1, u2, u3 = simd.zero(), simd.zero(), simd.zero(), simd.zero()
-                for j in range(0, i, 4):
-                    x_j = simd.load(X, x + j)
-                    u0 += simd.load(rows, at + j) * x_j
-                    u1 += simd.load(rows, at + row + j) * x_j
-                    u2 += simd.load(rows, at + 2 * row + j) * x_j
-                    u3 += simd.load(rows, at + 3 * row + j) * x_j
-                x_i = simd.load(X, x + i)  # M is triangular: its diagonal block ends with entries of R
-                u0 += simd.load(rows, at + i) * (x_i * simd.load(_FIRST, 0))
-                u1 += simd.load(rows, at + row + i) * (x_i * simd.load(_FIRST, 4))
-                u2 += simd.load(rows, at + 2 * row + i) * (x_i * simd.load(_FIRST, 8))
-                u3 += simd.load(rows, at + 3 * row + i) * x_i
-                u = simd.sums(u0, u1, u2, u3)
+                u = four(rows, at, row, X, x, i)
                 q += u * u
                 m += u * simd.gather(rows, at + d + 1, row)
                 i += 4

@@ -113,11 +113,6 @@ class EpisodicAgent(_Sized):
         """Whether the bounds are proven: with probability 1 − δ they hold for all episodes at once."""
         return False
 
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the number of mistakes: "uniform-PAC", "regret", "PAC" or "none"."""
-        return self.theorem if self.certified else "none"
-
     def mistake_bound(self, eps: float) -> float:
         """With high probability, for all ε at once, no more episodes than this have a gap above ε.
 

@@ -84,11 +84,6 @@ class UPACLSVI(EpisodicAgent):
         """True, however actions are chosen, unless the rewards of a feature were seen to differ."""
         return self._way.certified
 
-    @property
-    def guarantee(self) -> str:
-        """As ``theorem`` unless the bonus is scaled or nothing is certified."""
-        return self.theorem if self.certified and self.bonus_scale == 1.0 else "none"
-
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − 3δ, for all ε at once, no more episodes have a gap above ε; or infinity."""
         eps = check.positive("eps", eps) / self._way.rules.unit

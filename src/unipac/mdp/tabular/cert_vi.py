@@ -125,11 +125,6 @@ class CertVI(TabularAgent):
         """True: bounds and certificates are proven, however actions are chosen."""
         return True
 
-    @property
-    def guarantee(self) -> str:
-        """As ``theorem`` unless the bonus is scaled; rewards that are counted must have finitely many values."""
-        return self.theorem if self.bonus_scale == 1.0 else "none"
-
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity.
 

@@ -186,11 +186,6 @@ class LinearAgent(EpisodicAgent):
             rule=self.rule,
         )
 
-    @property
-    def guarantee(self) -> str:
-        """What is proven of the number of mistakes: "uniform-PAC", "regret" or "none"."""
-        return self.theorem if self.certified and self.bonus_scale == 1.0 else "none"
-
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage."""
         with self._lock:
