@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         random_simplex,
         river_swim,
     )
+    from unipac.envs.misspecified import misspecified
     from unipac.envs.planning import Optimum, level_policy_value
     from unipac.envs.published import from_gymnasium
 
@@ -65,6 +66,7 @@ __all__ = [
     "killer_phases",
     "level_policy_value",
     "lsvi_killer",
+    "misspecified",
     "optimal",
     "policy_value",
     "random_simplex",
@@ -93,6 +95,7 @@ _NAMES = {
         "random_simplex",
         "river_swim",
     ),
+    "misspecified": ("misspecified",),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
     "simulation": (),

@@ -19,10 +19,21 @@ from unipac.envs.mdps import (
     random_simplex,
     river_swim,
 )
+from unipac.envs.misspecified import misspecified
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
-    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
+    for factory in (
+        sphere,
+        filling,
+        misspecified,
+        appendix_a,
+        killer,
+        killer_phases,
+        soare,
+        end_of_optimism,
+        digits,
+    )
 }
 
 MDPS: dict[str, Callable[..., LinearMDP]] = {
