@@ -161,7 +161,7 @@ def _predictions_of_searches(results: Results) -> list[Finding]:
         ),
         Finding(
             "On Soare's instance (ω = 0.3) a path that sees no rewards needs at least twice the pulls of either;"
-            " ALBA, which asks for more than d arms at a time, needs the most of all.",
+            " ALBA, whose phases make everything that is left known, needs the most of all.",
             static >= 2 * adaptive and pulls["ALBA"] >= max(pulls.values()),
             f"{numbers(list(pulls.values()))} pulls for {', '.join(pulls)}.",
         ),

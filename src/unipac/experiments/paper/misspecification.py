@@ -52,12 +52,9 @@ def _e16_predictions(results: Results) -> list[Finding]:
     overall = [
         mean_regret(results, "NestedOFUL", f"contexts zeta={zeta:g}") / _rounds(results) for zeta in _ZETAS
     ]
-    falls = [gap / all_rounds for gap, all_rounds in zip(late["NestedOFUL"], overall, strict=True)]
+    falls = [_ratio(gap, whole) for gap, whole in zip(late["NestedOFUL"], overall, strict=True)]
     powers = {agent: exponent(_ZETAS[1:], values) for agent, values in lost.items()}
-    harder = [
-        a / b if b > 0 else math.inf
-        for a, b in zip(lost["NestedOFUL"], lost["AnytimeSupLinUCB"], strict=True)
-    ]
+    harder = [_ratio(a, b) for a, b in zip(lost["NestedOFUL"], lost["AnytimeSupLinUCB"], strict=True)]
     worst = {
         agent: [max(late_gaps(results, agent, f"arms zeta={zeta:g}")) for zeta in _ZETAS[1:]]
         for agent in _ON_ARMS
@@ -102,6 +99,10 @@ def _e16_predictions(results: Results) -> list[Finding]:
             + f"; allowed {numbers(allowed)}.",
         ),
     ]
+
+
+def _ratio(a: float, b: float) -> float:
+    return a / b if b > 0 else math.nan
 
 
 def _rounds(results: Results) -> float:
