@@ -97,8 +97,8 @@ def doctored(results):
     yield curves(regret=pl.when(name.str.contains("paper")).then(100.0).otherwise(1.0))
     yield curves(regret=pl.when(zeta > 0).then(steady).otherwise(steady**0.2))
     searching = pl.col("kind").cast(pl.String) == "search"
-    for pulls in (pl.lit(10**6), pl.when(name == "ALBA").then(10**15).otherwise(10 * 3**agent)):
-        yield curves(round=pl.when(searching).then(pulls).otherwise(pl.col("round")))
+    for pulls in (pl.lit(10**6), pl.when(name == "ALBA").then(10**15).otherwise(10.0 * 3.0**agent)):
+        yield curves(round=pl.when(searching).then(pulls.cast(pl.Int64)).otherwise(pl.col("round")))
     yield mistakes(pl.when(name == "PhasedElimination").then(5).otherwise(pl.col("round")).cast(pl.Int64))
     steep = mistakes((100 * angle**-4).round().cast(pl.Int64))
     yield steep._replace(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:
+    from unipac.envs.almost_linear import misspecified
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
     from unipac.envs.classification import digits
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         random_simplex,
         river_swim,
     )
-    from unipac.envs.misspecified import misspecified
     from unipac.envs.planning import Optimum, level_policy_value
     from unipac.envs.published import from_gymnasium
 
@@ -76,6 +76,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "almost_linear": ("misspecified",),
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
     "classification": ("digits",),
@@ -95,7 +96,6 @@ _NAMES = {
         "random_simplex",
         "river_swim",
     ),
-    "misspecified": ("misspecified",),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
     "simulation": (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
 from unipac.envs.classification import digits
 from unipac.envs.contexts import filling, sphere
@@ -19,7 +20,6 @@ from unipac.envs.mdps import (
     random_simplex,
     river_swim,
 )
-from unipac.envs.misspecified import misspecified
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory

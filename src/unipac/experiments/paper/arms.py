@@ -73,7 +73,7 @@ def _e11(full: bool) -> Mapping[str, Any]:
                 "arms": arms,
                 "theta": theta,
                 "noise": 0.5,
-                "rounds": 10**4,
+                "rounds": 2 * 10**5,
                 "agents": ["OFUL (mixture)", "NestedOFUL", "Guarded(LinUCB)", "PhasedElimination"],
             },
             "Soare angle=0.5": {**soare, "angle": 0.5},
@@ -172,9 +172,9 @@ E11 = Experiment(
     "e11-finite-arms",
     "E11. Finitely many arms",
     "Agents for finitely many actions beside optimism, on random contexts in dimension 5 with 10 actions and noise"
-    " 0.5 and on 10 random fixed arms in dimension 3; and searches for the best arm, on Soare's instance in dimension 5"
-    " and on 20 random arms in dimension 4, with noise 1, held against the least number of pulls that any method"
-    " needs.",
+    " 0.5 and on 10 random fixed arms in dimension 3, the second of which is 0.013 worse than the best; and searches"
+    " for the best arm, on Soare's instance in dimension 5 and on 20 random arms in dimension 4, with noise 1, held"
+    " against the least number of pulls that any method needs.",
     _e11,
     _e11_predictions,
 )
