@@ -15,6 +15,7 @@ from unipac.envs import (
     fixed_arms,
     killer,
     killer_phases,
+    misspecified,
     soare,
     sphere,
 )
@@ -64,7 +65,7 @@ def test_norms_are_at_most_one(instance):
     assert np.linalg.norm(actions, axis=-1).max() <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("name", sorted(EVERY_INSTANCE.keys() - {"digits"}))
+@pytest.mark.parametrize("name", sorted(EVERY_INSTANCE.keys() - {"digits", "misspecified"}))
 def test_means_are_linear_in_theta(name):
     instance = EVERY_INSTANCE[name]
     actions, means, _ = instance.rounds(0, 4, seed=2)
@@ -258,6 +259,24 @@ def test_end_of_optimism_reaches_the_unit_circle():
     assert np.linalg.norm(arm) == pytest.approx(1.0, abs=1e-15)
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_misspecified_means_are_linear_up_to_zeta(fixed):
+    linear = misspecified(3, 6, zeta=0.0, fixed=fixed, seed=4)
+    crooked = misspecified(3, 6, zeta=0.3, fixed=fixed, seed=4)
+    ours, straight = crooked.rounds(0, 200, seed=1), linear.rounds(0, 200, seed=1)
+    np.testing.assert_array_equal(ours.actions, straight.actions)
+    np.testing.assert_allclose(straight.means, straight.actions @ linear.theta, rtol=0, atol=1e-14)
+    error = np.abs(ours.means - straight.means)
+    assert 0.15 < error.max() <= 0.3
+    assert crooked.theta is None
+    assert (crooked.actions is not None) == fixed
+    if fixed:
+        sums = misspecified(3, 6, zeta=0.3, fixed=True, noise=0.0, seed=4).pulls(
+            [0, 5], [10, 1], batch=0, seed=0
+        )
+        np.testing.assert_allclose(sums, ours.means[[0, 5]] * [10, 1], rtol=1e-12)
+
+
 def test_digits_rounds_are_blocks_of_one_context():
     instance = digits(components=8)
     actions, means, rewards = instance.rounds(0, 200, seed=4)
@@ -335,6 +354,7 @@ def test_registry_names_its_instances():
         (lambda: killer_phases(5), "forced must be .* got 5"),
         (lambda: killer_phases((1, -2)), r"forced\[1\] must be an integer >= 0, got -2"),
         (lambda: killer_phases(choices=0), "choices must be an integer >= 1, got 0"),
+        (lambda: misspecified(zeta=-1.0), "zeta must be >= 0, got -1.0"),
         (lambda: digits(0), "components must be an integer >= 1, got 0"),
         (lambda: digits(62), "components must be an integer <= 61, got 62"),
     ],

@@ -1,5 +1,6 @@
 """What is made from a spec: agents of every kind, instances once, never too many."""
 
+import hashlib
 import inspect
 import math
 import os
@@ -12,9 +13,11 @@ import pytest
 
 import unipac
 from unipac import report
-from unipac.experiments import SpecError, making, parse, playing, registry, run
+from unipac.experiments import EXPERIMENTS, SpecError, making, parse, playing, registry, run
 from unipac.experiments.engines import Processes
-from unipac.experiments.results import load
+from unipac.experiments.results import Results, load
+from unipac.experiments.spec import meets
+from unipac.report import searches as report_searches
 
 HERE = Path(__file__).parent
 SPHERE = {"instance": "sphere", "dim": 2, "n_actions": 3}
@@ -209,7 +212,78 @@ def test_searches_are_in_the_table_of_a_report(tmp_path, company):
     for form in ("html", "svg"):
         report.build([section], tmp_path, form)
     drawn = {agent for figure in section.figures for agent in figure.agents}
-    assert "search" not in drawn
+    assert "search" not in drawn  # it never stops by itself
+
+
+def searches(**round_of):
+    """Rows as of a run of searches on one instance, three seeds each."""
+    rows = [
+        {"agent": agent, "instance": "arms", "round": pulls, "certified_regret": 0.0, "least_pulls": 100.0}
+        | {"delta": 0.05, "certified": True, "violations": 0}
+        for agent, several in round_of.items()
+        for pulls in several
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_pulls_are_held_against_the_lower_bound():
+    curves = searches(fast=[150, 200, 250], slow=[1000, 2000, 3000])
+    (panel,) = report_searches.pulls(curves).panels
+    mean = panel.rows.filter(pl.col("line") == "mean pulls").select("agent", "x", "y").rows()
+    assert mean == [("fast", 100.0, 200.0), ("slow", 100.0, 2000.0)]
+    finding = report_searches.finding(curves)
+    assert finding.seen
+    assert "fast 2, slow 20" in finding.observation
+    assert report_searches.finding(searches(magic=[10, 11, 12])).seen is False
+    wrong = curves.with_columns(violations=pl.lit(1))
+    assert report_searches.finding(wrong).seen is False
+
+
+def test_a_search_that_did_not_stop_has_no_mean():
+    early = searches(early=[10, 11, 12]).with_columns(certified_regret=pl.lit(0.3))
+    assert report_searches.pulls(early).panels == []
+    assert report_searches.finding(early).seen
+
+
+def test_the_lower_bound_of_a_search_is_in_its_row():
+    (row,) = table(made({"a": {"agent": "RAGE"}}, {"arms": ARMS}, rounds=10**6)).to_dicts()
+    instance = unipac.envs.soare(2)
+    least = unipac.theory.identification_time(instance.actions, instance.theta, 0.05, tolerance=0.01)
+    assert row["least_pulls"] == least.pulls > 0
+    for words in ({"eps": 0.1}, {"targets": [[1.0, 0.0], [0.0, 1.0]]}):
+        (row,) = table(made({"a": {"agent": "RAGE", **words}}, {"arms": ARMS}, rounds=10**6)).to_dicts()
+        assert row["least_pulls"] is None
+
+
+def test_quickstart_predictions_can_fail():
+    (quickstart,) = EXPERIMENTS["quickstart"]
+    pairs = {
+        (a.label, i.label)
+        for i in quickstart.spec().instances
+        for a in quickstart.spec().agents
+        if meets(a, i)
+    }
+
+    def world(**regret):
+        rows = [
+            {
+                "agent": a,
+                "instance": i,
+                "family": i,
+                "seed": 0,
+                "round": 9,
+                "regret": regret.get(a[:7], 1000.0),
+            }
+            for a, i in sorted(pairs)
+        ]
+        levels = {"agent": ["Guarded(greedy)"] * 2, "instance": ["two arms"] * 2, "size": [300, 400]}
+        return Results(pl.DataFrame(rows), pl.DataFrame(), pl.DataFrame(levels), pl.DataFrame())
+
+    good = quickstart.predict(world(CertVI=1.0, UPACLSV=1.0, Guarded=1.0))
+    bad = quickstart.predict(world(Guarded=2000.0))
+    assert [finding.seen for finding in good] == [True] * 3
+    assert [finding.seen for finding in bad] == [False] * 3
+    assert "700.0 explored rounds" in good[1].observation
 
 
 # -- workers ------------------------------------------------------------------------------------
@@ -239,3 +313,15 @@ def test_results_know_searches(tmp_path):
     results = load(tmp_path)
     assert results.curves["kind"].to_list() == ["search"]
     assert len(results.mistakes) == 0
+
+
+def test_results_without_a_lower_bound_are_read(tmp_path):
+    """Those of a version that did not write the column."""
+    run([(made({"a": {"agent": "own_agents:EqualPulls"}}, {"arms": ARMS}), tmp_path)])
+    (file,) = (tmp_path / "cells").glob("*.parquet")
+    before = hashlib.sha256(file.read_bytes()).hexdigest()
+    pl.read_parquet(file).drop("least_pulls").write_parquet(file)
+    after = hashlib.sha256(file.read_bytes()).hexdigest()
+    words = file.with_suffix(".json")
+    words.write_text(words.read_text().replace(before, after))
+    assert load(tmp_path).curves["least_pulls"].to_list() == [None]

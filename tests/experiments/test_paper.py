@@ -14,6 +14,7 @@ SMALL = {
     "e02-killer": {},
     "e06-coverage": {"seeds": 6, "rounds": 50},
     "e07-certificates": {"seeds": 6, "rounds": 300},
+    "e11-finite-arms": {"seeds": 1, "rounds": 300},
     "e13-lsvi-killer": {},
     "e15-compute": {"seeds": 1, "rounds": 40},
 }
@@ -40,6 +41,10 @@ def rank(labels):
 
 def dimension():
     return pl.col("instance").cast(pl.String).str.extract(r"dim=(\d+)").cast(pl.Int64).fill_null(1)
+
+
+def parameter_of_sweep(name):
+    return pl.col("instance").cast(pl.String).str.extract(rf"{name}=([\d.]+)").cast(pl.Float64).fill_null(1.0)
 
 
 def doctored(results):
@@ -80,6 +85,27 @@ def doctored(results):
     half = pl.col("agent").cast(pl.String).str.starts_with("half")
     yield curves(uncovered=half.cast(pl.Int64))
     yield curves(plans=pl.lit(10**9))
+    name, zeta, angle = (
+        pl.col("agent").cast(pl.String),
+        parameter_of_sweep("zeta"),
+        parameter_of_sweep("angle"),
+    )
+    steady = pl.col("round").cast(pl.Float64)
+    for power, factor in ((1.5, 1.0), (4.0, 1.0), (1.0, 1000.0)):
+        yield curves(regret=factor * zeta**power * steady)
+    yield curves(regret=zeta * pl.lit(0.05) ** agent * steady)
+    yield curves(regret=pl.when(name.str.contains("paper")).then(100.0).otherwise(1.0))
+    yield curves(regret=pl.when(zeta > 0).then(steady).otherwise(steady**0.2))
+    searching = pl.col("kind").cast(pl.String) == "search"
+    for pulls in (pl.lit(10**6), pl.when(name == "ALBA").then(10**15).otherwise(10.0 * 3.0**agent)):
+        yield curves(round=pl.when(searching).then(pulls.cast(pl.Int64)).otherwise(pl.col("round")))
+    yield mistakes(pl.when(name == "PhasedElimination").then(5).otherwise(pl.col("round")).cast(pl.Int64))
+    steep = mistakes((100 * angle**-4).round().cast(pl.Int64))
+    yield steep._replace(
+        curves=steep.curves.with_columns(
+            round=pl.when(searching).then((100 / angle**2).cast(pl.Int64)).otherwise("round")
+        )
+    )
     for share in (0.001, 0.2, 0.5, 2.0):
         size = (share * pl.col("bound")).cast(pl.Int64, strict=False)
         yield results._replace(levels=results.levels.with_columns(size=size))

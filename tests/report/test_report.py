@@ -315,6 +315,9 @@ def test_mistakes_flip_only_if_chance_cannot_explain_it():
         assert finding.seen is seen
         assert f"{failures} of 20 runs failed" in finding.observation
     assert predictions.mistakes(mistakes.with_columns(bound=pl.lit(math.inf))).seen is None
+    none = doctored(mistakes, mistakes=0, bound=0.0)  # no mistake where none is allowed
+    assert predictions.mistakes(none).seen
+    assert predictions.mistakes(doctored(mistakes, mistakes=1, bound=0.0)).seen is False
     beyond = mistakes.with_columns(bound=pl.lit(1e5))
     assert predictions.mistakes(beyond).seen is None  # no run is as long
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:
+    from unipac.envs.almost_linear import misspecified
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
     from unipac.envs.classification import digits
@@ -65,6 +66,7 @@ __all__ = [
     "killer_phases",
     "level_policy_value",
     "lsvi_killer",
+    "misspecified",
     "optimal",
     "policy_value",
     "random_simplex",
@@ -75,6 +77,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "almost_linear": ("misspecified",),
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
     "classification": ("digits",),

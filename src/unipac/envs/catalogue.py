@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
 from unipac.envs.classification import digits
 from unipac.envs.contexts import filling, sphere, uneven_noise
@@ -26,6 +27,7 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
         sphere,
         uneven_noise,
         filling,
+        misspecified,
         appendix_a,
         killer,
         killer_phases,

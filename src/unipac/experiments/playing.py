@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unipac import theory
 from unipac.bandits import BanditAgent
 from unipac.envs import BanditInstance, LinearMDPEnv, LSVIKiller, SwitchingArms
 from unipac.experiments import making
@@ -193,4 +194,22 @@ def _search(
     if not 0 <= answer.index < len(means):
         raise ValueError(f"run must answer with an arm from 0 to {len(means) - 1}, got {answer.index!r}")
     gap = float(means.max() - means[answer.index])
-    tally.add_answer(pulls=int(answer.pulls), gap=gap, certificate=float(answer.certificate))
+    tally.add_answer(
+        pulls=int(answer.pulls),
+        gap=gap,
+        certificate=float(answer.certificate),
+        least=_least_pulls(agent, instance, tally.delta),
+    )
+
+
+def _least_pulls(agent: Any, instance: BanditInstance, delta: float) -> float | None:
+    """The mean number of pulls that any method needs for the one best arm; None where that is not asked."""
+    asked = getattr(agent, "eps", math.nan) == 0 and getattr(agent, "targets", None) is None
+    if not asked or instance.actions is None or instance.theta is None or not 0 < delta < 1:
+        return None
+    means = instance.actions @ instance.theta
+    if len(means) > 1 and np.partition(means, -2)[-2] == means.max():  # two are best
+        return None
+    return theory.identification_time(
+        instance.actions, instance.theta, delta, noise=instance.noise, tolerance=0.01
+    ).pulls

@@ -20,7 +20,8 @@ class Results(NamedTuple):
 
     curves: pl.DataFrame
     """One row per checkpoint of a cell: certified, consistent, delta, round, free (of these rounds, those
-    with a choice), regret, reward, certified_regret, violations, uncovered, levels, plans."""
+    with a choice), regret, reward, certified_regret, violations, uncovered, levels, plans,
+    least_pulls (of a search: the mean number that any method needs)."""
     mistakes: pl.DataFrame
     """One row per checkpoint and ε: certified, delta, round, eps, mistakes (N_ε so far), certificates_above
     (rounds whose certificate exceeded ε), bound (proven, on N_ε of all rounds)."""
@@ -38,7 +39,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
     if not files:
         raise StoreError(f"{store.cells}: holds no finished cell; run the experiment first")
     try:
-        frame = pl.read_parquet(files, schema=SCHEMA, glob=False)
+        frame = pl.read_parquet(files, schema=SCHEMA, glob=False, missing_columns="insert")
         frame = frame.with_columns(
             pl.col("agent").cast(_enum(entry["label"] for entry in spec["agents"])),
             pl.col("family").cast(_enum(entry["family"] for entry in spec["instances"])),
@@ -65,6 +66,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
             "uncovered",
             "levels",
             "plans",
+            "least_pulls",
         ),
         mistakes=frame.filter(pl.col("mistakes").is_not_null())
         .select(

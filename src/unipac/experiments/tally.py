@@ -33,6 +33,7 @@ SCHEMA: dict[str, Any] = {
     "uncovered": pl.Int64,
     "levels": pl.Int64,
     "plans": pl.Int64,
+    "least_pulls": pl.Float64,
     "eps": pl.List(pl.Float64),
     "mistakes": pl.List(pl.Int64),
     "certificates_above": pl.List(pl.Int64),
@@ -71,6 +72,7 @@ class Tally:
         self.violations = 0
         self.uncovered: int | None = None
         self.plans = 0
+        self.least_pulls: float | None = None
         self.certified_regret = 0.0
         self._claimed = 0.0
         self.bounds = [_bound(agent, eps) if sound else math.inf for eps in cell.eps]
@@ -118,8 +120,16 @@ class Tally:
         self.reward += float(returns.sum())
         self.regret = None
 
-    def add_answer(self, *, pulls: int, gap: float, certificate: float) -> None:
-        """What a search has found: one choice, after pulls whose gaps do not count."""
+    def add_answer(self, *, pulls: int, gap: float, certificate: float, least: float | None = None) -> None:
+        """What a search has found: one choice, after pulls whose gaps do not count.
+
+        Args:
+            pulls: how many it took.
+            gap: of its answer.
+            certificate: what it says of it.
+            least: the mean number of pulls that any method needs, where it is known.
+        """
+        self.least_pulls = least
         self.round = pulls
         self.forced = pulls - 1
         self.regret = gap
@@ -157,6 +167,7 @@ class Tally:
                 "violations": self.violations if proven else None,
                 "uncovered": self.uncovered,
                 "levels": max((level.level for level in self._levels() if level.size > 0), default=0),
+                "least_pulls": self.least_pulls,
                 "plans": self.plans if kind == "mdp" and known else None,
                 "eps": self.eps.tolist(),
                 "mistakes": self.mistakes.tolist() if known and kind != "search" else None,

@@ -11,7 +11,7 @@ import polars as pl
 
 from unipac.experiments.findings import Finding
 from unipac.experiments.results import Results, labels
-from unipac.report import panels, predictions
+from unipac.report import panels, predictions, searches
 from unipac.report.panels import Drawn
 from unipac.report.style import Looks, looks
 
@@ -68,8 +68,9 @@ def all_looks(sections: Sequence[Section]) -> Looks:
 
 
 def figures_of(results: Results, chosen: Looks) -> list[Figure]:
-    """The figures for which there is something to draw or to say; searches are in the table only."""
+    """The figures for which there is something to draw or to say; searches have one of their own."""
     played = pl.col("kind").cast(pl.String) != "search"
+    searched = results.curves.filter(~played)
     curves, times = results.curves.filter(played), results.times.filter(played)
     mistakes, levels = results.mistakes, results.levels
     made = [
@@ -84,6 +85,7 @@ def figures_of(results: Results, chosen: Looks) -> list[Figure]:
         Figure(
             "certificates", panels.certificates(curves, chosen), predictions.certificates(curves, mistakes)
         ),
+        Figure("pulls", searches.pulls(searched, chosen), searches.finding(searched)),
         Figure("times", panels.times(times, chosen), predictions.times(times)),
     ]
     return [figure for figure in made if figure.drawn.panels or figure.finding.seen is not None]

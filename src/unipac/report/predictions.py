@@ -110,7 +110,10 @@ def mistakes(mistakes: pl.DataFrame) -> Finding:
     final = final_counts(mistakes, "delta").filter(pl.col("bound") < pl.col("round"))
     if len(final) == 0:
         return Finding(prediction, None, "No proven bound is below the number of rounds.")
-    final = final.with_columns(ratio=pl.col("mistakes") / pl.col("bound"))
+    none = pl.when(pl.col("mistakes") > 0).then(math.inf).otherwise(0.0)  # of a bound of 0
+    final = final.with_columns(
+        ratio=pl.when(pl.col("bound") > 0).then(pl.col("mistakes") / pl.col("bound")).otherwise(none)
+    )
     chance = least_likely(
         final.group_by(CELL, maintain_order=True).agg(
             failed=(pl.col("ratio") > 1).any(), delta=pl.col("delta").first()

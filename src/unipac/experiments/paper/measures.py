@@ -78,6 +78,23 @@ def mean_curve(
     return means["round"].to_list(), means[column].to_list()
 
 
+def late_gaps(results: Results, agent: str, instance: str) -> list[float]:
+    """The mean gap over the second half of the rounds, for each seed."""
+    frame = only(results.curves, agent=agent, instance=instance)
+    half = frame.filter(pl.col("round") <= largest(frame, "round") / 2)
+    both = ends(half).join(ends(frame), on="seed", suffix="_end")
+    rounds = pl.col("round_end") - pl.col("round")
+    return both.select((pl.col("regret_end") - pl.col("regret")) / rounds).to_series().to_list()
+
+
+def last_mistake(results: Results, agent: str, instance: str) -> float:
+    """Median over the seeds of the round of the last mistake, whatever its size, up to the next checkpoint."""
+    frame = only(results.mistakes, agent=agent, instance=instance)
+    frame = frame.filter(pl.col("eps") == pl.col("eps").min())
+    final = frame.filter(pl.col("mistakes") == pl.col("mistakes").max().over("seed"))
+    return _number(final.group_by("seed").agg(pl.col("round").min())["round"].median())  # type: ignore[arg-type]
+
+
 def within(value: float, low: float, high: float) -> bool:
     """Whether low ≤ value ≤ high; NaN is not."""
     return low <= value <= high
