@@ -17,7 +17,7 @@ help:
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
-	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
+	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.experiments: pyproject.toml
