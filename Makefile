@@ -18,7 +18,7 @@ help:
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
-	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
+	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.experiments: pyproject.toml
