@@ -4,8 +4,8 @@ python examples/frozen_lake.py [--episodes 20000]
 
 The value is the exact probability that the greedy policy reaches the goal within 100 steps; the certificate is proven
 before each episode: with probability 0.95, never is the policy worse than the best by more. CertVI is told by its
-return range that an episode pays at most 1, Q-learning, in one of two ways, by its first values. What CertVI plays still
-explores; what it recommends is the best policy under what it has counted, as Q-learning's greedy policy is.
+return range that an episode pays at most 1, Q-learning, in one of two ways, by its first values. What CertVI plays
+still explores; what it recommends is the best policy under what it has counted, as Q-learning's greedy policy is.
 """
 
 from __future__ import annotations
