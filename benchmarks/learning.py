@@ -350,10 +350,9 @@ def table(results):
             )
             proven = "" if row["certificate"] is None else f"{row['certificate']:.3g}"
             cells = (shown(row[key], row["most"]) for key in ("played", "recommended"))
-            lines.append(
-                f"| {name} | {agent}, {row['seeds']} seeds | {' | '.join(cells)} | {proven} | {row['seconds']:.1f} | "
-                f"{row['megabytes']:.0f} |"
-            )
+            agent += f", {row['seeds']} seed" + "s" * (row["seeds"] > 1)
+            spent = f"{row['seconds']:.1f} | {row['megabytes']:.0f}"
+            lines.append(f"| {name} | {agent} | {' | '.join(cells)} | {proven} | {spent} |")
     return "\n".join(lines)
 
 
