@@ -52,12 +52,14 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "pool": 3,
 }
 
 OTHERWISE = {
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
-    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
+    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]], "targets": [[1.0, 0.5], [0.0, 1.0]]},
+    "anytime_mistake_bound": {"radius": "both", "nested": False},
 }
 """Arguments that mean something else in these functions."""
 
