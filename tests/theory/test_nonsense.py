@@ -53,6 +53,7 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "pool": 3,
 }
 
 OTHERWISE = {
@@ -60,6 +61,8 @@ OTHERWISE = {
     "certvi_mistake_bound": {"rewards": "few"},
     "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},
     "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
+    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]], "targets": [[1.0, 0.5], [0.0, 1.0]]},
+    "anytime_mistake_bound": {"radius": "both", "nested": False},
 }
 """Arguments that mean something else in these functions."""
 
