@@ -53,6 +53,7 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "stage": 1,
 }
 
 OTHERWISE = {
