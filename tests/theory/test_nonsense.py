@@ -54,13 +54,13 @@ SENSIBLE = {
     "largest_gap": 2.0,
     "support": 3,
     "pool": 3,
+    "stage": 1,
 }
 
 OTHERWISE = {
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
     "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},
-    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
     "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]], "targets": [[1.0, 0.5], [0.0, 1.0]]},
     "anytime_mistake_bound": {"radius": "both", "nested": False},
 }
