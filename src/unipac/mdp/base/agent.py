@@ -337,9 +337,9 @@ class EpisodicAgent(_Sized):
         sound = fits and bool((shares >= 0.0).all() and (np.abs(shares.sum(axis=1) - 1.0) <= 1e-9).all())
         expected = f"{n} states from 0 to {self.n_states - 1}, or {n} distributions over them"
         check.require(sound, "episode.following", expected, following)
-        whole = (np.ascontiguousarray(array, dtype=np.int64) for array in (state, action))
-        arrived = shares.argmax(axis=1).astype(np.int64)
-        read = Episode(*whole, np.zeros(n, dtype=np.int64), reward.astype(np.float64), arrived)
+        states, actions = (np.ascontiguousarray(array, dtype=np.int64) for array in (state, action))
+        arrived, no_level = shares.argmax(axis=1).astype(np.int64), np.zeros(n, dtype=np.int64)
+        read = Episode(states, actions, no_level, reward.astype(np.float64), arrived)
         return read, np.ascontiguousarray(shares, dtype=np.float64)
 
     # -- many episodes at once -----------------------------------------------------------------

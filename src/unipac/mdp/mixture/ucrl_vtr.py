@@ -8,10 +8,10 @@
     after it, at every stage: Σ ← Σ + xxᵀ, b ← b + x V(s')/u_h                           base.regression.learn_step
     β = ½ √(log det(Σ/λ) + 2 log(M/δ)) + √λ B                                           theory.radii.determinant
 
-u_h = H − h is the range of V_{h+1} and M = H − 1 the number of regressions, one for each stage; if ``homogeneous``, as in the
-paper, u_h = H and M = 1. Noise of range 1 is ½-sub-Gaussian. The sets are for θ, hence for every V at once: lower values with
-−β are valid as well, and certificates are free. Not uniform-PAC: the radius grows with all data, so that a bad action comes
-back for ever (``envs.vtr_killer``).
+u_h = H − h is the range of V_{h+1} and M = H − 1 the number of regressions, one for each stage; if ``homogeneous``, as
+in the paper, u_h = H and M = 1. Noise of range 1 is ½-sub-Gaussian. The sets are for θ, so for every V at once: lower
+values with −β are valid as well, and certificates are free. Not uniform-PAC: the radius grows with all data, so that a
+bad action comes back for ever (``envs.vtr_killer``).
 """
 
 from __future__ import annotations

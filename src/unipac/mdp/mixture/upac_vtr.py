@@ -4,8 +4,8 @@
     as NestedVTR, but (x, V(s')/u) is added to level l alone                             linalg.levels DISJOINT
     level l of each of M stacks has δ/(M l(l+1)); there is no set of all data            base.regression.set_radii
 
-The specialisation to linear mixtures of the idea of Wu, He and Gu (2023), of which we know the abstract only: derived here, not a
-transcription. For comparison with ``NestedVTR``, whose levels see more data under the same theorem.
+The specialisation to linear mixtures of the idea of Wu, He and Gu (2023), of which we know the abstract only: derived
+here, not a transcription. For comparison with ``NestedVTR``, whose levels see more data under the same theorem.
 """
 
 from __future__ import annotations

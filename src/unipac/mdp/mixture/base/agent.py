@@ -127,6 +127,7 @@ class MixtureAgent(EpisodicAgent):
             rewards=rewards,
             rule=self.rule,
             radius=regression.MIXTURE if self.radius == "mixture" else regression.DETERMINANT,
+            pooled=self.homogeneous,
             span=self.scaling == "span",
             widest=self.widest,
             likelihood=self.likelihood,

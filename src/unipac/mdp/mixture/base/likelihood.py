@@ -1,7 +1,8 @@
 """The likelihood set for the weights of a mixture of given kernels.
 
 x_i lists the probabilities that d kernels gave to what was seen, p_i = ⟨θ̂, x_i⟩ for weights θ̂ in the simplex, and
-g_j = (1/t) Σ x_ij/p_i. For the truth θ* put u_i = ⟨θ*, x_i⟩/p_i − 1. As Σ u_i = t (⟨θ*, g⟩ − 1) ≤ t (max g − 1) =: slack,
+g_j = (1/t) Σ x_ij/p_i. For the truth put u_i = ⟨θ*, x_i⟩/p_i − 1. As Σ u_i = t (⟨θ*, g⟩ − 1) is at most the slack
+t (max g − 1),
 
     Σ u_i − log(1 + u_i) ≤ B = threshold + slack                   (theory.likelihood_threshold)
 

@@ -56,7 +56,7 @@ def _value(
 ) -> tuple[float, float]:
     """Bounds on P_h V at (s, a), not clipped to the range of V."""
     M = state.size.shape[0]
-    offset, span = scaling(rules, M == 1, h, V)
+    offset, span = scaling(rules, h, V)
     if span <= 0.0:
         return V[0], V[0]
     m = 0 if M == 1 else h
@@ -134,7 +134,7 @@ def has_room(state: State, rules: Rules) -> bool:
     """Whether the levels that an episode may open have room."""
     M, C = state.size.shape
     visits = rules.rewards.shape[0] if M == 1 else 1
-    return most_levels(state) + visits <= C
+    return bool(most_levels(state) + visits <= C)
 
 
 @jit

@@ -1,6 +1,6 @@
 """What agents for mixture MDPs learn: regressions of values at the next state, over levels, in compiled code.
 
-There is one stack of levels for each stage but the last, or one for all of them. With V the plan's own value at the next
+There is one stack of levels for each stage but the last, or one for all. With V the plan's own value at the next
 stage, scaled to W = (V − offset)/range in [0, 1], a visit of (s, a) that leads to s' is the round
 
     x = Σ_t φ(s, a, t) W(t),   y = W(s'),   E y = ⟨x, θ⟩
@@ -11,7 +11,7 @@ of a linear bandit. V is fixed before the episode, so x is known before s', and 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Rules(NamedTuple):
     """SINGLE, DISJOINT or NESTED, as in ``linalg.levels``."""
     radius: int
     """DETERMINANT or MIXTURE."""
+    pooled: bool
+    """Whether one stack serves all stages."""
     span: bool
     """Whether V is scaled by its own range, else by that of all sums of rewards."""
     widest: bool
@@ -132,7 +134,7 @@ BY_LEVEL = ("rows", "logdet", "beta", "size", "rotations")
 def with_levels(state: State, levels: int) -> State:
     """The same state with room for so many levels, or cut to them."""
 
-    def resized(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    def resized(array: NDArray[Any]) -> NDArray[Any]:
         moved = np.moveaxis(array, 1, 0)
         moved = moved[:levels] if levels <= len(moved) else grown_array(moved, levels)
         return np.ascontiguousarray(np.moveaxis(moved, 0, 1))
@@ -176,13 +178,13 @@ def set_radii(state: State, rules: Rules, m: int) -> None:
 
 
 @jit
-def scaling(rules: Rules, pooled: bool, h: int, V: Array) -> tuple[float, float]:
+def scaling(rules: Rules, h: int, V: Array) -> tuple[float, float]:
     """Offset and range of V, the values after entry h; the range is 0 if V is constant."""
     if rules.span:
         low = V.min()
         return low, V.max() - low
     left = rules.rewards.shape[0] - 1 - h
-    stages = rules.rewards.shape[0] if pooled and left > 0 else left
+    stages = rules.rewards.shape[0] if rules.pooled and left > 0 else left
     return rules.low * left, rules.unit * stages
 
 
@@ -215,14 +217,14 @@ def learn_step(state: State, rules: Rules, h: int, s: int, a: int, shares: Array
     levels, S = stack(state, m), top(stack(state, m))
     x, width2, below = np.zeros(d), np.zeros(C), np.empty(d + 2)
     V = state.upper[h + 1]
-    offset, span = scaling(rules, M == 1, h, V)
+    offset, span = scaling(rules, h, V)
     if span > 0.0:
         integrate(rules, s, a, V, offset, span, x)
         widths(levels, S, x, width2)
     if rules.widest:
         other, other2 = np.zeros(d), np.zeros(C)
         V_low = state.lower[h + 1]
-        offset_low, span_low = scaling(rules, M == 1, h, V_low)
+        offset_low, span_low = scaling(rules, h, V_low)
         if span_low > 0.0:
             integrate(rules, s, a, V_low, offset_low, span_low, other)
             widths(levels, S, other, other2)
