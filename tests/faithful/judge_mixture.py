@@ -166,10 +166,11 @@ class Judge:
 
     def learn(self, states, actions, following):
         for h, (s, a, t) in enumerate(zip(states, actions, following, strict=True)):
+            m = self.stack(h)
+            if h < self.H - 1 or self.homogeneous:
+                self.seen[m].append((s, a, t))
             if h == self.H - 1:
                 break
-            m = self.stack(h)
-            self.seen[m].append((s, a, t))
             rounds = [self.round(h, s, a, self.upper[h + 1])]
             if self.targets == "widest":
                 rounds.append(self.round(h, s, a, self.lower[h + 1]))

@@ -222,7 +222,6 @@ class MixtureAgent(EpisodicAgent):
             warn("an episode refutes the mixture: nothing is certified any more", RuntimeWarning)
 
     def _absorb(self, episode: Episode, shares: Array, times: int) -> None:
-        steps = min(len(episode.state), self.horizon - 1)
         if times > 1:
             most = LARGEST_GROWTH * self.regularization / self.value_norm**2
             check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
@@ -231,10 +230,12 @@ class MixtureAgent(EpisodicAgent):
             self.regularization + (self._episodes + times) * self.value_norm**2
         ) / self._rules.shortest**2
         self._make_room(min(math.ceil(math.log(longest, 4)) + 2, MOST_LEVELS) if times > 1 else 0)
-        for h in range(steps):
-            s, a = int(episode.state[h]), int(episode.action[h])
-            regression.learn_step(self.state, self._rules, h, s, a, shares[h], times)
-        regression.refit(self.state, self._rules, steps)
+        for h, (s, a) in enumerate(zip(episode.state.tolist(), episode.action.tolist(), strict=True)):
+            if h < self.horizon - 1:
+                regression.learn_step(self.state, self._rules, h, s, a, shares[h], times)
+            else:
+                regression.learn_last(self.state, self._rules, s, a, shares[h], times)
+        regression.refit(self.state, self._rules, len(episode.state))
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         if world.terminal.any():  # the compiled episodes have H stages
@@ -278,10 +279,11 @@ class MixtureAgent(EpisodicAgent):
             and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, self.dim)
             and saved.refuted[0] in (0, 1)
             and saved.counts.min(initial=0.0) >= 0.0
-            and saved.counts.sum() <= most * M * (1 + 1e-9)
-            and not bool(((saved.counts > 0.0) & (self._rules.features.max(axis=3) <= 0.0)).any())
+            and saved.counts.sum() <= self._episodes * self.horizon * (1 + 1e-9)
             and bool((saved.theta > 0.0).all() and np.abs(saved.theta.sum(axis=1) - 1.0).max() <= SUMS)
         )
+        if sound and self.likelihood:  # no kernel leads there
+            sound = not bool((saved.counts[:, self._rules.features.max(axis=3) <= 0.0] > 0.0).any())
         check.require(sound, "state", "one that data led to", "another")
         state: State = like._replace(
             **{n: getattr(saved, n) for n in like._fields[:7] if n not in ("logdet", "beta")}

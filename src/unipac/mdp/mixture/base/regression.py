@@ -241,17 +241,30 @@ def learn_step(state: State, rules: Rules, h: int, s: int, a: int, shares: Array
         add(levels, S, rules.rule, x, y, times, width2, rules.regularization, below)
         set_radii(state, rules, m)
     if rules.likelihood:
-        for t in range(shares.size):
-            if shares[t] > 0.0:
-                if rules.features[s, a, t].max() <= 0.0:
-                    state.refuted[0] = 1  # no kernel leads there
-                else:
-                    state.counts[m, s, a, t] += shares[t] * times
+        count(state, rules, m, s, a, shares, times)
+
+
+@jit
+def count(state: State, rules: Rules, m: int, s: int, a: int, shares: Array, times: int) -> None:
+    """Count next states, for the likelihood."""
+    for t in range(shares.size):
+        if shares[t] > 0.0:
+            if rules.features[s, a, t].max() <= 0.0:
+                state.refuted[0] = 1  # no kernel leads there
+            else:
+                state.counts[m, s, a, t] += shares[t] * times
+
+
+@jit
+def learn_last(state: State, rules: Rules, s: int, a: int, shares: Array, times: int) -> None:
+    """Learn what came after the last stage: nothing of values, but a next state, if all stages are alike."""
+    if rules.likelihood and rules.pooled:
+        count(state, rules, int(np.int64(0)), s, a, shares, times)
 
 
 @jit
 def refit(state: State, rules: Rules, steps: int) -> None:
-    """After an episode of so many learned steps: the most likely weights, and a new plan is needed."""
+    """After an episode of so many steps: the most likely weights, and a new plan is needed."""
     if rules.likelihood:
         M = state.size.shape[0]
         for m in range(min(M, steps)):
@@ -264,12 +277,15 @@ def learn(state: State, rules: Rules, states: Integers, actions: Integers, follo
     """Learn from an episode, for whose levels there must be room; the plan must be that of the episode."""
     H, n_states, _ = rules.rewards.shape
     shares = np.zeros(n_states)
-    steps = min(states.size, H - 1)
-    for h in range(steps):
+    for h in range(states.size):
         if following[h] < 0:
-            state.refuted[0] = 1  # there is no end among the next states
+            if h < H - 1:
+                state.refuted[0] = 1  # there is no end among the next states
             continue
         shares[following[h]] = 1.0
-        learn_step(state, rules, h, states[h], actions[h], shares, int(np.int64(1)))
+        if h < H - 1:
+            learn_step(state, rules, h, states[h], actions[h], shares, int(np.int64(1)))
+        else:
+            learn_last(state, rules, states[h], actions[h], shares, int(np.int64(1)))
         shares[following[h]] = 0.0
-    refit(state, rules, steps)
+    refit(state, rules, states.size)
