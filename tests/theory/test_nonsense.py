@@ -52,11 +52,16 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "t": 3.0,
+    "value_norm": 1.0,
+    "homogeneous": True,
+    "likelihood": False,
 }
 
 OTHERWISE = {
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
+    "vtr_mistake_bound": {"certificates": False},
     "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
 }
 """Arguments that mean something else in these functions."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         stitched,
         ubev,
     )
+    from unipac.theory.vtr import likelihood_threshold, vtr_mistake_bound
 
 _HOMES = {
     "certvi_mistake_bound": "unipac.theory.tabular",
@@ -42,6 +43,7 @@ _HOMES = {
     "kt": "unipac.theory.tabular",
     "level_delta": "unipac.theory.radii",
     "level_size": "unipac.theory.bounds",
+    "likelihood_threshold": "unipac.theory.vtr",
     "lsvi_ucb": "unipac.theory.mdp_radii",
     "mistake_bound": "unipac.theory.bounds",
     "mixture": "unipac.theory.radii",
@@ -53,6 +55,7 @@ _HOMES = {
     "theorem": "unipac.theory.radii",
     "theorem_is_proven": "unipac.theory.radii",
     "ubev": "unipac.theory.tabular",
+    "vtr_mistake_bound": "unipac.theory.vtr",
 }
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "kt",
     "level_delta",
     "level_size",
+    "likelihood_threshold",
     "lsvi_ucb",
     "mistake_bound",
     "mixture",
@@ -81,6 +85,7 @@ __all__ = [
     "theorem",
     "theorem_is_proven",
     "ubev",
+    "vtr_mistake_bound",
 ]
 
 

@@ -25,7 +25,7 @@ from unipac.mdp.base.records import EpisodeTrace, StageLevel
 from unipac.mdp.mixture.base import planning, regression
 from unipac.mdp.mixture.base.regression import Rules, State
 from unipac.theory.bounds import level_size
-from unipac.theory.mixture import vtr_mistake_bound
+from unipac.theory.vtr import vtr_mistake_bound
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

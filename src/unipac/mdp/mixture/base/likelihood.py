@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from unipac._jit import jit
 from unipac.linalg import ridge
-from unipac.theory.mixture import likelihood_kernel
+from unipac.theory.vtr import likelihood_kernel
 
 Array = NDArray[np.float64]
 

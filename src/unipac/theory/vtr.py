@@ -87,7 +87,7 @@ def vtr_mistake_bound(
         likelihood: whether half of δ is for the likelihood set.
         certificates: bound the number of large certificates instead, for ``targets="widest"``.
 
-    >>> 10**7 < vtr_mistake_bound(0.5, 4, 5, 0.05) < 10**8
+    >>> 10**8 < vtr_mistake_bound(0.5, 4, 5, 0.05) < 10**9
     True
     >>> vtr_mistake_bound(0.5, 4, 1, 0.05)          # nothing to learn
     0
@@ -117,17 +117,18 @@ def vtr_mistake_bound(
 
         return _largest(lambda m: math.e / (math.e - 1) * (stages(m) + chance) - m * eps / 2)
 
-    def bound(last: int) -> float:
+    best = math.inf
+    for last in range(1, MOST_LEVELS):
         extra = chance + ranges * sum(doublings[:last])
 
-        def excess(m: int) -> float:
-            fills = [_filled(k * m, values, sizes, last + 1) for k in range(H)]
+        def excess(m: int, levels: int = last + 1, extra: float = extra) -> float:
+            fills = [_filled(k * m, values, sizes, levels) for k in range(H)]
             total = sum((H - k) * (fills[k] - fills[k - 1]) for k in range(1, H))
             return math.e / (math.e - 1) * (total + extra) - m * eps / 2
 
-        return _largest(excess)
-
-    return min(bound(last) for last in range(1, MOST_LEVELS))
+        if best == math.inf or excess(int(best)) < 0.0:  # else this one is no better
+            best = min(best, _largest(excess))
+    return best
 
 
 def _levels(
@@ -160,11 +161,13 @@ def _filled(m: int, values: list[float], sizes: list[int], levels: int) -> float
     return total + left * rest
 
 
-def _largest(excess: Callable[[int], float]) -> int:
-    """The largest m at which a function that is negative in the end is not."""
+def _largest(excess: Callable[[int], float]) -> float:
+    """The largest m at which a function that is negative in the end is not; infinite if there seems to be no end."""
     upper = 1
     while excess(upper) >= 0.0:
         upper *= 2
+        if upper > 2**90:
+            return math.inf
     lower = upper // 2
     while upper - lower > 1:
         middle = (lower + upper) // 2
