@@ -37,6 +37,7 @@ _MODULES = {
     "NestedVTR": "unipac.mdp.mixture.nested_vtr",
     "UPACVTR": "unipac.mdp.mixture.upac_vtr",
     "UCRLVTR": "unipac.mdp.mixture.ucrl_vtr",
+    "UCRLVTRPlus": "unipac.mdp.mixture.ucrl_vtr_plus",
     "LinGapE": "unipac.pac.lingape",
     "LazyTrackAndStop": "unipac.pac.lazy_track_and_stop",
     "RAGE": "unipac.pac.rage",

@@ -196,3 +196,67 @@ class Judge:
             levels.append(Level(self.d, self.lam, levels[-1].rounds if self.rule == NESTED else ()))
         for level in levels[number - 1 :] if self.rule == NESTED else [levels[number - 1]]:
             level.add(x, y)
+
+
+class Plus:
+    """UCRL-VTR+ pair by pair, from lists of rounds (x, y, weight) and (z, y²)."""
+
+    def __init__(self, features, rewards, horizon, *, delta, norm, bonus_scale):
+        self.phi, self.H, self.delta, self.B, self.scale = (
+            np.asarray(features),
+            horizon,
+            delta,
+            norm,
+            bonus_scale,
+        )
+        self.S, self.A, _, self.d = self.phi.shape
+        self.r, self.lam, self.k = np.broadcast_to(rewards, (horizon, self.S, self.A)), norm**-2, 1
+        self.rounds = [[] for _ in range(horizon)]
+        self.squares = [[] for _ in range(horizon)]
+
+    def fit(self, rounds):
+        sigma = self.lam * np.eye(self.d) + sum(
+            (w * np.outer(x, x) for x, _, w in rounds), np.zeros((self.d, self.d))
+        )
+        return np.linalg.inv(sigma), np.linalg.inv(sigma) @ sum(
+            (w * y * x for x, y, w in rounds), np.zeros(self.d)
+        )
+
+    def log(self):
+        return math.log(4 * self.k**2 * self.H / self.delta)
+
+    def plan(self):
+        d, L = self.d, self.log()
+        beta = 8 * math.sqrt(d * math.log(1 + self.k / self.lam) * L) + 4 * math.sqrt(d) * L
+        beta = self.scale * (beta + math.sqrt(self.lam) * self.B)
+        self.V, self.Q = np.zeros((self.H + 1, self.S)), np.zeros((self.H, self.S, self.A))
+        for h in reversed(range(self.H)):
+            inverse, theta = self.fit(self.rounds[h])
+            for s in range(self.S):
+                for a in range(self.A):
+                    x = sum(self.phi[s, a, t] * self.V[h + 1, t] for t in range(self.S))
+                    self.Q[h, s, a] = min(
+                        self.H, self.r[h, s, a] + theta @ x + beta * math.sqrt(x @ inverse @ x)
+                    )
+            self.V[h] = self.Q[h].max(axis=1)
+
+    def learn(self, states, actions, following):
+        d, H, L = self.d, self.H, self.log()
+        bias = math.sqrt(self.lam) * self.B
+        wide = 8 * d * math.sqrt(math.log(1 + self.k / self.lam) * L) + 4 * math.sqrt(d) * L + bias
+        square = (
+            8 * math.sqrt(d * H**4 * math.log(1 + self.k * H**4 / (d * self.lam)) * L) + 4 * H**2 * L + bias
+        )
+        for h, (s, a, t) in enumerate(zip(states, actions, following, strict=True)):
+            if h < H - 1:
+                V = self.V[h + 1]
+                x = sum(self.phi[s, a, i] * V[i] for i in range(self.S))
+                z = sum(self.phi[s, a, i] * V[i] ** 2 for i in range(self.S))
+                inverse, theta = self.fit(self.rounds[h])
+                inverse2, theta2 = self.fit(self.squares[h])
+                var = np.clip(theta2 @ z, 0, H**2) - np.clip(theta @ x, 0, H) ** 2
+                error = min(H**2, 2 * H * wide * math.sqrt(x @ inverse @ x))
+                error += min(H**2, square * math.sqrt(z @ inverse2 @ z))
+                self.rounds[h].append((x, V[t], 1 / max(H**2 / d, var + error)))
+                self.squares[h].append((z, V[t] ** 2, 1.0))
+        self.k += 1

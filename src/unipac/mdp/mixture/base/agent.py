@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
-from unipac._inputs import floats, read_only
 from unipac._memory import require_room
 from unipac._warnings import warn
-from unipac.envs import FiniteMDP, MixtureMDP
 from unipac.envs.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
 from unipac.linalg.soundness import check_factors, check_shape
-from unipac.mdp.base.agent import EpisodicAgent
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.records import EpisodeTrace, StageLevel
 from unipac.mdp.mixture.base import planning, regression
+from unipac.mdp.mixture.base.inputs import MixtureInputs
 from unipac.mdp.mixture.base.regression import Rules, State
 from unipac.theory.bounds import level_size
 from unipac.theory.vtr import vtr_mistake_bound
@@ -35,7 +33,7 @@ SUMS = 1e-9
 
 
 @agent
-class MixtureAgent(EpisodicAgent):
+class MixtureAgent(MixtureInputs):
     """Value-targeted regression; the algorithms derive from it.
 
     {parameters}
@@ -49,16 +47,6 @@ class MixtureAgent(EpisodicAgent):
     likelihood = False
     """Whether there is a likelihood set; a parameter of NestedVTR."""
 
-    features: Any = parameter(
-        check=None,
-        words="φ, (states, actions, next states, d), where P_h(s' | s, a) = ⟨φ, θ_h⟩",
-        positional=True,
-    )
-    rewards: Any = parameter(
-        check=None, words="r, the expected rewards, which are known: (S, A) or (H, S, A)"
-    )
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    norm: float = parameter(1.0, check.nonnegative, "a bound on the norm of θ_h")
     homogeneous: bool = parameter(
         False, check.flag, "whether θ is the same at all stages: then one regression serves them all"
     )
@@ -77,54 +65,26 @@ class MixtureAgent(EpisodicAgent):
         1.0, check.nonnegative, "multiplies the radii when choosing; bounds and certificates stay proven"
     )
 
-    @classmethod
-    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        low, high = mdp.reward_range
-        usual = low >= 0.0 and high <= 1.0
-        told = {"horizon": mdp.horizon, "rewards": np.array(mdp.rewards)}
-        told |= {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
-        if isinstance(mdp, MixtureMDP):
-            return {**told, "features": mdp.features, "norm": max(1.0, mdp.norm)}
-        S, A = mdp.n_states, mdp.n_actions  # a table: one feature for each triple
-        require_room("mdp", f"a feature for each of {S * A * S} triples", 8 * (S * A * S) ** 2)
-        return {**told, "features": np.eye(S * A * S).reshape(S, A, S, -1), "norm": math.sqrt(S * A)}
-
     # -- parameters ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        phi = floats("features", self.features).copy()
-        fits = phi.ndim == 4 and phi.size > 0 and phi.shape[0] == phi.shape[2]
-        check.require(fits, "features", "of shape (S, A, S, d)", phi.shape)
-        finite = bool((np.abs(phi) <= check.LARGEST).all())
-        check.require(finite, "features", f"finite and within ±{check.LARGEST:g}", "others")
-        self.n_states, self.n_actions, _, self.dim = phi.shape
-        shape = (self.n_states, self.n_actions)
-        r = floats("rewards", self.rewards)
-        whole = (self.horizon, *shape)
-        check.require(r.shape in (shape, whole), "rewards", f"of shape {shape} or {whole}", r.shape)
-        low, high = self.reward_range
-        within = bool(((low <= r) & (r <= high)).all())
-        expected = f"in [{low:g}, {high:g}] (reward_range)"
-        check.require(within, "rewards", expected, (float(r.min()), float(r.max())))
-        self.features, self.rewards = read_only(phi), read_only(r.copy())
-        self.value_norm = value_norm(phi)
-        check.require(self.value_norm > 0.0, "features", "not all 0", 0.0)
+        super()._check_parameters()
         least = SMALLEST_RATIO * self.value_norm**2
         expected = f"at least {least:g}, or widths are lost to rounding"
         check.require(self.regularization >= least, "regularization", expected, self.regularization)
         if self.likelihood:
+            phi = self.features
             kernels = (phi.min() >= 0.0) and np.abs(phi.sum(axis=2) - 1.0).max() <= SUMS
             check.require(bool(kernels), "likelihood", "False unless features are given kernels", True)
-        self._no_level = np.zeros((self.horizon, 1, self.n_states), dtype=np.int64)
-        self._rules = self._make_rules(phi, np.array(np.broadcast_to(r, whole)))
+        self._rules = self._make_rules()
 
-    def _make_rules(self, phi: Array, rewards: Array) -> Rules:
+    def _make_rules(self) -> Rules:
         share = self.delta / self._stacks / (2.0 if self.likelihood else 1.0)
         nested = self.rule == NESTED
         low, high = self.reward_range
         return Rules(
-            features=phi,
-            rewards=rewards,
+            features=self.features.copy(),
+            rewards=self._paid,
             rule=self.rule,
             radius=regression.MIXTURE if self.radius == "mixture" else regression.DETERMINANT,
             pooled=self.homogeneous,
@@ -251,14 +211,6 @@ class MixtureAgent(EpisodicAgent):
         if not self.certified:
             trace.certificate[:] = np.nan
 
-    def _check_mdp(self, mdp: FiniteMDP) -> None:
-        super()._check_mdp(mdp)
-        told = self._told(mdp)
-        fits = np.array_equal(told["features"], self.features)
-        check.require(fits, "mdp", "one with the features of this agent", mdp)
-        paid = np.array_equal(told["rewards"], self._rules.rewards)
-        check.require(paid, "mdp", "one with the rewards of this agent", mdp)
-
     # -- files ---------------------------------------------------------------------------------
 
     def _saved(self) -> Any:
@@ -302,13 +254,3 @@ class MixtureAgent(EpisodicAgent):
             )
             regression.set_radii(state, self._rules, m)
         return regression.with_levels(state, max(L, self._empty().size.shape[1]))
-
-
-def value_norm(features: Array) -> float:
-    """X: no ‖Σ_t φ(s, a, t) W(t)‖ with W in [0, 1] is larger; it is reached if no feature is negative.
-
-    >>> value_norm(np.array([[[[0.5, 1.0]]]]) * -1)
-    1.118034
-    """
-    above, below = np.maximum(features, 0.0).sum(axis=2), np.maximum(-features, 0.0).sum(axis=2)
-    return float(np.linalg.norm(np.maximum(above, below), axis=-1).max())
