@@ -28,6 +28,7 @@ _MODULES = {
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
     "UPACLSVI": "unipac.mdp.linear.upac_lsvi",
+    "UCMatrixRL": "unipac.mdp.linear.uc_matrix_rl",
     "CertVI": "unipac.mdp.tabular.cert_vi",
     "UBEV": "unipac.mdp.tabular.ubev",
     "UCBVI": "unipac.mdp.tabular.ucbvi",
