@@ -4,8 +4,9 @@ from unipac.experiments.paper.confidence import E06, E07
 from unipac.experiments.paper.counting import E03, E04, E05
 from unipac.experiments.paper.killers import E01, E02, E13
 from unipac.experiments.paper.mdps import E12, E15
+from unipac.experiments.paper.mixtures import E14
 from unipac.experiments.paper.regret import E08, E09, E10
 
-PAPER = (E01, E02, E03, E04, E05, E06, E07, E08, E09, E10, E12, E13, E15)
+PAPER = (E01, E02, E03, E04, E05, E06, E07, E08, E09, E10, E12, E13, E14, E15)
 
 __all__ = ["PAPER"]
