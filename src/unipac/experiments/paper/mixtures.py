@@ -1,4 +1,4 @@
-"""E14: agents for linear mixture MDPs side by side, and how their regret grows with the horizon and the dimension."""
+"""E14: agents for linear mixture MDPs side by side, at several horizons and dimensions."""
 
 from __future__ import annotations
 
