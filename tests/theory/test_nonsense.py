@@ -55,6 +55,10 @@ SENSIBLE = {
     "support": 3,
     "pool": 3,
     "stage": 1,
+    "t": 3.0,
+    "value_norm": 1.0,
+    "homogeneous": True,
+    "likelihood": False,
 }
 
 OTHERWISE = {
@@ -63,6 +67,7 @@ OTHERWISE = {
     "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},
     "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]], "targets": [[1.0, 0.5], [0.0, 1.0]]},
     "anytime_mistake_bound": {"radius": "both", "nested": False},
+    "vtr_mistake_bound": {"certificates": False},
 }
 """Arguments that mean something else in these functions."""
 

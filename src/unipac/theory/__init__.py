@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ubev,
     )
     from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
+    from unipac.theory.vtr import likelihood_threshold, vtr_mistake_bound
 
 _HOMES = {
     "anytime_mistake_bound": "unipac.theory.elimination",
@@ -45,6 +46,7 @@ _HOMES = {
     "kt": "unipac.theory.tabular",
     "level_delta": "unipac.theory.radii",
     "level_size": "unipac.theory.bounds",
+    "likelihood_threshold": "unipac.theory.vtr",
     "lsvi_ucb": "unipac.theory.mdp_radii",
     "mistake_bound": "unipac.theory.bounds",
     "mixture": "unipac.theory.radii",
@@ -57,6 +59,7 @@ _HOMES = {
     "theorem_is_proven": "unipac.theory.radii",
     "ubev": "unipac.theory.tabular",
     "upac_lsvi_mistake_bound": "unipac.theory.upac_lsvi",
+    "vtr_mistake_bound": "unipac.theory.vtr",
 }
 
 __all__ = [
@@ -75,6 +78,7 @@ __all__ = [
     "kt",
     "level_delta",
     "level_size",
+    "likelihood_threshold",
     "lsvi_ucb",
     "mistake_bound",
     "mixture",
@@ -87,6 +91,7 @@ __all__ = [
     "theorem_is_proven",
     "ubev",
     "upac_lsvi_mistake_bound",
+    "vtr_mistake_bound",
 ]
 
 

@@ -17,7 +17,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
-from unipac.envs import FiniteMDP
+from unipac.envs import FiniteMDP, LinearMDP
 from unipac.envs.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp.base.agent import EpisodicAgent, Step
@@ -116,7 +116,7 @@ class LinearAgent(EpisodicAgent):
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        features = getattr(mdp, "features", None)
+        features = mdp.features if isinstance(mdp, LinearMDP) else None
         if features is None:  # a table: one feature for each pair
             pairs = mdp.n_states * mdp.n_actions
             features = np.eye(pairs).reshape(mdp.n_states, mdp.n_actions, pairs)
