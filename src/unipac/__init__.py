@@ -16,7 +16,7 @@ from unipac import _lazy
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, data, envs, mdp, metrics, pac, registry, theory
+    from unipac import bandits, data, envs, features, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
@@ -46,6 +46,7 @@ _HOMES = {
     "bandits": "unipac.bandits",
     "data": "unipac.data",
     "envs": "unipac.envs",
+    "features": "unipac.features",
     "load": "unipac._agents",
     "mdp": "unipac.mdp",
     "metrics": "unipac.metrics",
@@ -75,6 +76,7 @@ __all__ = [
     "bandits",
     "data",
     "envs",
+    "features",
     "load",
     "mdp",
     "metrics",
