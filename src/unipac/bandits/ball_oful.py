@@ -9,7 +9,7 @@ x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random   
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.ball import bound_all
-from unipac.bandits.base.levelled import OptimisticAgent, Saved
+from unipac.bandits.base.levelled import OptimisticAgent
 from unipac.linalg import ridge
 from unipac.linalg.levels import Levels
 
@@ -26,13 +26,6 @@ Array = NDArray[np.float64]
 
 TIE = 1e-9
 """Values this close to the largest, relative to it and to S ‖x‖, are ties."""
-
-
-class SavedBall(NamedTuple):
-    """What goes to a file."""
-
-    levels: Saved
-    ties: np.random.Generator
 
 
 @agent
@@ -47,6 +40,7 @@ class BallOFUL(OptimisticAgent):
     """
 
     theorem: ClassVar[str] = "regret"
+    draws: ClassVar[bool] = True
 
     seed: int = parameter(
         0, lambda name, value: check.count(name, value, least=0), "of the generator that breaks ties"
@@ -56,7 +50,6 @@ class BallOFUL(OptimisticAgent):
     _play = BanditAgent._play
 
     def _empty(self) -> Levels:
-        self._ties = np.random.default_rng(self.seed)
         self._meets = True
         return super()._empty()
 
@@ -71,7 +64,9 @@ class BallOFUL(OptimisticAgent):
         ucb = out[2]
         scale = max(self.norm * math.sqrt((X * X).sum(axis=1).max()), abs(ucb.max()))
         tied = np.flatnonzero(ucb >= ucb.max() - TIE * scale)
-        return int(tied[0] if len(tied) == 1 else tied[self._ties.integers(len(tied))]), 1
+        if len(tied) == 1:
+            return int(tied[0]), 1
+        return int(tied[np.random.default_rng((self.seed, self._number())).integers(len(tied))]), 1
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         if not self._meets:  # no parameter is left
@@ -81,10 +76,3 @@ class BallOFUL(OptimisticAgent):
     def _covers(self, truth: Array, X: Array) -> bool:
         inside = ridge.distance(self.state.rows[0], truth) <= self.state.beta[0]
         return bool(inside and np.linalg.norm(truth) <= self.norm)
-
-    def _saved(self) -> Any:
-        return SavedBall(super()._saved(), self._ties)
-
-    def _restored(self, saved: Any) -> Levels:
-        self._ties = saved.ties
-        return super()._restored(saved.levels)

@@ -82,7 +82,7 @@ class Guarded(GuardAgent):
         fresh = isinstance(given, BanditAgent) and given.rounds == 0 and not given.pending
         check.require(fresh and given.absorbs, "heuristic", "a fresh bandit agent that absorbs rounds", given)
         self.dim, self.heuristic = given.dim, copy.copy(given)
-        self.__dict__["counts_many"] = given.counts_many
+        self.__dict__.update(counts_many=given.counts_many, draws=given.draws)
         # One that is a single regression on all data has that of the guard, or one of its own.
         self._single = type(given) in (LinUCB, OFUL) and given.fixed_actions is None
         self._shared = self._single and given.regularization == self.regularization
@@ -97,6 +97,7 @@ class Guarded(GuardAgent):
         if k < 0 and self._shared:
             k = kernels.pick(self.state, self._inner._confidence, count, work)
         elif k < 0:
+            self._inner._forgotten = self._number() - self._inner._rounds  # it draws as the guard counts
             k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
         mean, width, ucb, lcb, certificate, refuted = kernels.verdict(self.state, self._rules, k, last, work)
         known = certificate if self._consistent else math.nan
@@ -104,6 +105,7 @@ class Guarded(GuardAgent):
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         self._make_room(times)
+        level = min(level, self._closed)  # of an honest round it is
         room = kernels.scratch(self.state)
         self._closed = kernels.learn(
             self.state, self._closed, self._rounds, self._rules, x, y, level, times, math.nan, room
