@@ -47,7 +47,8 @@ def specified(agent: Any) -> dict[str, Any]:
 def made(told: Mapping[str, Any], cls: type[Any] | None = None) -> Any:
     """The agent that was specified, empty."""
     parameters = {
-        name: made(value) if isinstance(value, Mapping) else value for name, value in told["parameters"].items()
+        name: made(value) if isinstance(value, Mapping) else value
+        for name, value in told["parameters"].items()
     }
     return (AGENTS[told["agent"]] if cls is None else cls)(**parameters)
 
@@ -78,10 +79,9 @@ def decide_event(
 def _decision(event: Mapping[str, Any]) -> Decision:
     answer = event["answer"]
     x = np.array(event["x"], dtype=np.float64)
-    values = (from_json(answer[name]) for name in ANSWER)
-    return Decision(
-        0, event["index"], read_only(x), event["level"], *values, answer["certified"], answer["label"]
-    )
+    values = {name: from_json(answer[name]) for name in ANSWER}
+    said = {"certified": answer["certified"], "label": answer["label"]}
+    return Decision(0, event["index"], read_only(x), event["level"], **values, **said)
 
 
 def fold(

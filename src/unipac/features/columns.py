@@ -142,7 +142,9 @@ class Columns(Encoder):
         if self.constant:
             names.append("constant")
         self._names, self._columns = tuple(names), frozenset(self._all())
-        self._unfitted = [n for n, known in (*self._ranges.items(), *self._categories.items()) if known is None]
+        self._unfitted = [
+            n for n, known in (*self._ranges.items(), *self._categories.items()) if known is None
+        ]
         self._bound = math.sqrt(max(1, len(self._columns) + self.constant))
 
     def _all(self) -> tuple[str, ...]:
@@ -260,7 +262,9 @@ def _hashable(name: str, values: Iterable[Any]) -> list[Any]:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, (str, int)):
-            raise ValueError(f"column {name!r} must be text, an integer or a boolean, got {check.shown(value)}")
+            raise ValueError(
+                f"column {name!r} must be text, an integer or a boolean, got {check.shown(value)}"
+            )
         found.append(str(value) if isinstance(value, str) else value)
     return found
 
@@ -269,7 +273,9 @@ def _of(row: Row, name: str) -> Any:
     try:
         return row[name]
     except KeyError:
-        raise ValueError(f"column {name!r} must be in the row, got columns {check.shown(list(row))}") from None
+        raise ValueError(
+            f"column {name!r} must be in the row, got columns {check.shown(list(row))}"
+        ) from None
 
 
 def _number(name: str, value: Any) -> float:

@@ -97,9 +97,7 @@ class Numbers(Encoder):
 
     by_position = True
 
-    def __init__(
-        self, length: int, low: float = -1.0, high: float = 1.0, *, constant: bool = True
-    ) -> None:
+    def __init__(self, length: int, low: float = -1.0, high: float = 1.0, *, constant: bool = True) -> None:
         self.length = check.count("length", length, most=2**16)
         self.low, self.high = check.value_range("low, high", (low, high))
         self.constant = check.flag("constant", constant)

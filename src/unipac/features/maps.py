@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,14 +47,19 @@ class Features:
         """What JSON needs to make it again."""
         raise NotImplementedError
 
-    def __call__(self, context: Any, actions: Any) -> Actions:
+    def __call__(self, context: Any, actions: Any, exclude: Collection[Label] = ()) -> Actions:
         """The vectors of some actions in a context.
 
         Args:
             context: a mapping, a row of a frame, or an array for ``Numbers``; None where there are no columns.
             actions: ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
+            exclude: ids of actions that are taken out first.
         """
         offered, rows = _offered(actions)
+        if exclude:
+            kept = [k for k, key in enumerate(offered) if key not in exclude]
+            check.require(len(kept) > 0, "exclude", "leaving at least one action", exclude)
+            offered, rows = tuple(offered[k] for k in kept), [rows[k] for k in kept]
         return Actions(self._vectors(self._checked(context), offered, rows), offered)
 
     def many(self, frame: Any, actions: Any) -> list[Actions]:
@@ -257,5 +262,3 @@ def _refuse_columns(what: str, row: Row, columns: frozenset[str]) -> None:
     raise ValueError(
         f"{what} must have no column but {known}, got {surplus!r} = {check.shown(row[surplus])} as well"
     )
-
-

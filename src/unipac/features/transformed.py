@@ -26,7 +26,9 @@ class Transformed(Encoder):
     """
 
     def __init__(self, transformer: Any, columns: list[str], *, bound: float) -> None:
-        check.require(hasattr(transformer, "transform"), "transformer", "fitted, with transform()", transformer)
+        check.require(
+            hasattr(transformer, "transform"), "transformer", "fitted, with transform()", transformer
+        )
         self._transformer, self._order = transformer, list(columns)
         self.bound = check.positive("bound", bound)
         self._names = tuple(str(name) for name in transformer.get_feature_names_out())
@@ -50,7 +52,9 @@ class Transformed(Encoder):
         """The vector of a row."""
         import pandas  # only those who have a transformer need it
 
-        made = self._transformer.transform(pandas.DataFrame([[row[name] for name in self._order]], columns=self._order))
+        made = self._transformer.transform(
+            pandas.DataFrame([[row[name] for name in self._order]], columns=self._order)
+        )
         made = made.toarray() if hasattr(made, "toarray") else made
         vector = np.asarray(made, dtype=np.float64).reshape(-1)
         norm = float(np.linalg.norm(vector))

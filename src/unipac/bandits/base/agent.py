@@ -334,7 +334,10 @@ class BanditAgent(Agent):
         same is learned, bit for bit, as by its updates in this order. Every agent takes these.
         """
         check.require(
-            self.absorbs or levels is not None, "absorb", f"left alone with {type(self).__name__}, whose proof forbids it", "rounds"
+            self.absorbs or levels is not None,
+            "absorb",
+            f"left alone with {type(self).__name__}, whose proof forbids it",
+            "rounds",
         )
         X = action_array("actions", actions, self.dim, least=0)
         check_norms("actions", X, self.action_norm)
