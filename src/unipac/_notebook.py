@@ -61,8 +61,7 @@ def trace_table(caption: str, trace: Any) -> str:
     """The first rounds of a trace."""
     columns = _columns(trace)
     short = [column[: MOST_ROWS + 1].tolist() for column in columns.values()]
-    text = table(caption, tuple(columns), list(zip(*short, strict=True))[:MOST_ROWS])
-    return text
+    return table(caption, tuple(columns), list(zip(*short, strict=True)))
 
 
 def _needed(module: str) -> Any:

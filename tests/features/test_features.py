@@ -66,7 +66,7 @@ def test_norms_are_at_most_one(one, other):
     for row in rows:
         for phi in maps:
             made = phi(row, offered)
-            assert made.vectors.shape == (2, phi.dim) and len(phi.names) == phi.dim
+            assert made.vectors.shape == (2, phi.dim) == (2, len(phi.names))
             assert longest(made) <= 1 + 1e-12
             again = features.from_json(phi.to_json())(row, offered)
             np.testing.assert_array_equal(again.vectors, made.vectors, strict=True)

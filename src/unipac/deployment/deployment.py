@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import math
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._actions import Actions, Label, label
-from unipac._inputs import LARGEST_REWARD, action_array, check_norms
+from unipac._inputs import action_array
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Decision
-from unipac.deployment import files, log
+from unipac.deployment import files, log, offering
 from unipac.deployment.drift import Alarm, Drift
-from unipac.deployment.entries import REMEMBERED, Entry
+from unipac.deployment.entries import REMEMBERED, Entry, reward_value
 from unipac.deployment.errors import Closed, Conflict, Full, Unknown
 from unipac.deployment.settling import Settled, Settling
 from unipac.features.maps import Features
-
-Array = NDArray[np.float64]
 
 
 class Deployment:
@@ -81,7 +77,7 @@ class Deployment:
             check.require(fits, "features", f"a map of unipac.features with dim {agent.dim}", features)
         seconds = window.total_seconds() if isinstance(window, timedelta) else window
         self.window = None if seconds is None else check.positive("window", seconds)
-        self.default = None if default is None else _reward("default", default)
+        self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
         self.seed = check.count("seed", seed, least=0)
@@ -143,8 +139,8 @@ class Deployment:
         self,
         context: Any,
         actions: Any,
-        id: Label | None = None,
-        exclude: Collection[Label] = (),  # noqa: A002
+        id: Label | None = None,  # noqa: A002
+        exclude: Collection[Label] = (),
     ) -> Decision:
         """Choose one of the actions, except those excluded.
 
@@ -157,7 +153,7 @@ class Deployment:
             exclude: ids of actions, or their rows if they have no ids.
         """
         key = None if id is None else label("id", id)
-        offered, labels, vectors, kept = self._offer(context, actions, exclude)
+        offered, labels, vectors, kept = offering.offer(self._agent, self.features, context, actions, exclude)
         X = offered.vectors if type(offered) is Actions else offered
         body = hashlib.blake2b(X.tobytes() + repr(labels).encode(), digest_size=16).digest()
         with self._lock:
@@ -175,7 +171,7 @@ class Deployment:
             number: int | None = choice.id
             self._seq += 1
             n = len(X)
-            drawn = self._draw(n)
+            drawn = offering.drawn(self.holdout, self.seed, self._decided, n)
             key = choice.id if key is None else key
             propensity = None
             if not self._agent.draws:
@@ -185,7 +181,7 @@ class Deployment:
                     propensity = (1.0 - self.holdout) * (taken == choice.index) + self.holdout / n
             if drawn is not None:
                 self._agent.forget(choice)
-                choice, number = self._looked_up(X, labels, drawn, choice), None
+                choice, number = offering.looked_up(self._agent, X, labels, drawn, choice), None
             decision: Decision = tuple.__new__(
                 Decision, (key, *choice[1:11], propensity, drawn is not None, self._seq)
             )
@@ -204,7 +200,7 @@ class Deployment:
             value: the first one counts, another one is a ``Conflict``.
             at: the time of the deployment, for replays; not before the last one.
         """
-        key, number = label("id", id), _reward("value", value)
+        key, number = label("id", id), reward_value("value", value)
         with self._lock:
             now = self._tick(at)
             self._close(now)
@@ -262,7 +258,7 @@ class Deployment:
         accuracy = check.positive("eps", eps)
         labels = actions.labels if type(actions) is Actions else None
         given = actions.vectors if type(actions) is Actions else actions
-        X = action_array("actions", given, self._agent.dim)  # type: ignore[arg-type]
+        X = action_array("actions", given, self._agent.dim)
         with self._lock:
             check.require(self._agent.certified, "agent", "certified, for verdicts", self._agent)
             bounds = self._agent.bounds(X)
@@ -300,44 +296,6 @@ class Deployment:
         return made
 
     # -- inside --------------------------------------------------------------------------------
-
-    def _offer(
-        self, context: Any, actions: Any, exclude: Collection[Label]
-    ) -> tuple[Any, tuple[Label, ...] | None, Array | None, Any]:
-        """What is offered, its labels, the vectors for the log if it needs them, and the context to be logged."""
-        if self.features is not None:
-            offered = self.features(context, actions, exclude)
-            alone = self.features.needs_ids_alone and not isinstance(actions, Mapping)
-            kept = dict(context) if isinstance(context, Mapping) else copy.copy(context)
-            return offered, offered.labels, None if alone else offered.vectors, kept
-        labels = actions.labels if type(actions) is Actions else None
-        given = self._agent.fixed_actions if actions is None else actions
-        X = action_array("actions", given.vectors if labels is not None else given, self._agent.dim).copy()
-        if exclude:
-            names = range(len(X)) if labels is None else labels
-            left = [k for k, name in enumerate(names) if name not in exclude]
-            check.require(len(left) > 0, "exclude", "leaving at least one action", exclude)
-            X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
-        check_norms("actions", X, self._agent.action_norm)
-        return X if labels is None else Actions(X, labels), labels, X, copy.copy(context)
-
-    def _draw(self, n: int) -> int | None:
-        """The action of the holdout, if this decision belongs to it."""
-        if self.holdout == 0.0:
-            return None
-        chance = np.random.default_rng((self.seed, self._decided))
-        return int(chance.integers(n)) if chance.random() < self.holdout else None
-
-    def _looked_up(self, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
-        """What the bounds of the agent say of an action that it did not choose."""
-        mean, width, ucb, lcb = self._agent._clipped(X)
-        certificate = math.nan
-        if choice.certified:
-            certificate, _ = self._agent._certify(float(ucb.max()), float(ucb[k]), float(lcb[k]))
-        action = X[k].copy()
-        action.setflags(write=False)
-        said = (float(mean[k]), float(width[k]), float(ucb[k]), float(lcb[k]), certificate, choice.certified)
-        return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
 
     def _tick(self, at: float | None) -> float:
         mark = float(self._clock())
@@ -392,9 +350,3 @@ class Deployment:
     def _new_alarm(self) -> Alarm:
         noise, ridge = getattr(self._agent, "noise", 0.0), getattr(self._agent, "regularization", 1.0)
         return Alarm(self._agent.dim, noise, ridge, self._alpha)
-
-
-def _reward(name: str, value: Any) -> float:
-    number = check.real(name, value)
-    check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
-    return number

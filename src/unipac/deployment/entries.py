@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import Label, label
-from unipac._inputs import read_only
+from unipac._inputs import LARGEST_REWARD, read_only
 from unipac.bandits.base.records import Decision
 
 REMEMBERED = 100_000
@@ -76,7 +76,7 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
             check.count("index", index, least=0),
             read_only(x.copy()),
             check.count("level", level, least=0),
-            *known,
+            *(known[0], known[1], known[2], known[3], known[4]),
             check.flag("certified", certified),
             None if name is None else label("label", name),
             None if propensity is None else check.real("propensity", propensity),
@@ -91,3 +91,10 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
             None if value is None else check.real("value", value),
         )
     return found
+
+
+def reward_value(name: str, value: Any) -> float:
+    """A reward that an agent will take."""
+    number = check.real(name, value)
+    check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
+    return number

@@ -79,9 +79,9 @@ def decide_event(
 def _decision(event: Mapping[str, Any]) -> Decision:
     answer = event["answer"]
     x = np.array(event["x"], dtype=np.float64)
-    values = {name: from_json(answer[name]) for name in ANSWER}
-    said = {"certified": answer["certified"], "label": answer["label"]}
-    return Decision(0, event["index"], read_only(x), event["level"], **values, **said)
+    mean, width, ucb, lcb, certificate = (from_json(answer[name]) for name in ANSWER)
+    said = (mean, width, ucb, lcb, certificate, answer["certified"], answer["label"])
+    return Decision(0, event["index"], read_only(x), event["level"], *said)
 
 
 def fold(

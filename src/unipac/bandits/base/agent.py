@@ -571,7 +571,7 @@ class BanditAgent(Agent):
                 raise ValueError("actions must be given: this agent has no fixed_actions, got None")
             return self._arms
         given = actions.vectors if type(actions) is Actions else actions
-        return action_array("actions", given, self.dim)  # type: ignore[arg-type]
+        return action_array("actions", given, self.dim)
 
     def _truth(self, truth: ArrayLike | None) -> Array:
         """μ* as an array, empty if it is not given."""
