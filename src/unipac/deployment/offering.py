@@ -16,6 +16,7 @@ from unipac._inputs import action_array, check_norms
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Decision
 from unipac.features.maps import Features
+from unipac.features.tables import row_of
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,8 @@ def offer(
     if features is not None:
         offered = features(context, actions, exclude)
         alone = features.needs_ids_alone and not isinstance(actions, Mapping)
-        kept = dict(context) if isinstance(context, Mapping) else copy.copy(context)
+        array = context is None or isinstance(context, (list, tuple, np.ndarray))
+        kept = copy.copy(context) if array else dict(row_of("context", context))
         return offered, offered.labels, None if alone else offered.vectors, kept
     labels = actions.labels if type(actions) is Actions else None
     given = agent.fixed_actions if actions is None else actions
