@@ -268,7 +268,7 @@ def test_files_are_not_mixed_up(tmp_path):
     d.agent.save(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="path must name a file written by save"):
         unipac.load(tmp_path / "d.npz")
-    with pytest.raises(ValueError, match="Deployment.save"):
+    with pytest.raises(ValueError, match=r"Deployment\.save"):
         unipac.Deployment.load(tmp_path / "a.npz")
     content = bytearray((tmp_path / "d.npz").read_bytes())
     content[len(content) // 2] ^= 1

@@ -169,14 +169,14 @@ class Columns(Encoder):
             raise ValueError(f"columns must be fitted first, or be given ranges and categories, got {left}")
         made = [0.0] * len(self._names)
         for name, k, low, high, middle, factor in self._numbers:
-            value = _of(row, name)
-            if type(value) is float and low <= value <= high:  # the usual case
-                made[k] = (value - middle) * factor
-            elif is_missing(value):
-                made[self._absent(name, value, k + 1)] = 1.0
-            else:
-                made[k] = (min(max(_number(name, value), low), high) - middle) * factor
-            made[k] = min(max(made[k], -1.0), 1.0)
+            value = row[name] if name in row else _of(row, name)
+            if type(value) is not float or not low <= value <= high:  # not the usual case
+                if is_missing(value):
+                    made[self._absent(name, value, k + 1)] = 1.0
+                    continue
+                value = min(max(_number(name, value), low), high)
+            mapped = (value - middle) * factor
+            made[k] = mapped if -1.0 <= mapped <= 1.0 else math.copysign(1.0, mapped)  # rounding
         for name, k in self._flags:
             value = _of(row, name)
             if is_missing(value):

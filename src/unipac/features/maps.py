@@ -55,7 +55,7 @@ class Features:
             actions: ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
             exclude: ids of actions that are taken out first.
         """
-        offered, rows = _offered(actions)
+        offered, rows = self._offered(actions)
         if exclude:
             kept = [k for k, key in enumerate(offered) if key not in exclude]
             check.require(len(kept) > 0, "exclude", "leaving at least one action", exclude)
@@ -64,9 +64,13 @@ class Features:
 
     def many(self, frame: Any, actions: Any) -> list[Actions]:
         """The same for every row of a table of contexts, or of an (m, k) array."""
-        offered, rows = _offered(actions)
+        offered, rows = self._offered(actions)
         contexts = frame if isinstance(frame, np.ndarray) else rows_of("frame", frame)
         return [Actions(self._vectors(self._checked(row), offered, rows), offered) for row in contexts]
+
+    def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
+        """The ids of some actions, and the features of each, or None."""
+        return _offered(actions)
 
     def _checked(self, context: Any) -> Any:
         columns = self._context_columns
@@ -122,6 +126,13 @@ class Blocks(Features):
         self.of = _encoder("of", Constant() if of is None else of)
         self._position = {key: k for k, key in enumerate(self.ids)}
         self._everything = np.arange(len(self.ids))
+        self._alone = [None] * len(self.ids)
+        self._text = all(isinstance(key, str) for key in self.ids)  # then equal ids are the same ids
+
+    def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
+        if self._text and type(actions) in (list, tuple) and tuple(actions) == self.ids:
+            return self.ids, self._alone  # the usual case, in less time
+        return _offered(actions)
 
     @property
     def names(self) -> tuple[str, ...]:
