@@ -59,9 +59,9 @@ def _columns(trace: Any) -> dict[str, Any]:
 
 def trace_table(caption: str, trace: Any) -> str:
     """The first rounds of a trace."""
-    columns = _columns(trace)
-    short = [column[: MOST_ROWS + 1].tolist() for column in columns.values()]
-    return table(caption, tuple(columns), list(zip(*short, strict=True)))
+    columns = _columns(trace[:MOST_ROWS])
+    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return table(caption, tuple(columns), rows)
 
 
 def _needed(module: str) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unipac.theory.identification import identification_time
     from unipac.theory.mdp_bounds import flute_mistake_bound
     from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
+    from unipac.theory.noise import bounded_noise
     from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
     from unipac.theory.tabular import (
         certvi_mistake_bound,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "bounded_noise": "unipac.theory.noise",
     "certvi_mistake_bound": "unipac.theory.tabular",
     "determinant": "unipac.theory.radii",
     "dirichlet_threshold": "unipac.theory.tabular",
@@ -56,6 +58,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "bounded_noise",
     "certvi_mistake_bound",
     "determinant",
     "dirichlet_threshold",
