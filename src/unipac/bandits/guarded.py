@@ -97,7 +97,7 @@ class Guarded(GuardAgent):
         if k < 0 and self._shared:
             k = kernels.pick(self.state, self._inner._confidence, count, work)
         elif k < 0:
-            self._inner._forgotten = self._number() - self._inner._rounds  # it draws as the guard counts
+            self._inner._surplus = self._number() - self._inner._rounds  # it draws as the guard counts
             k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
         mean, width, ucb, lcb, certificate, refuted = kernels.verdict(self.state, self._rules, k, last, work)
         known = certificate if self._consistent else math.nan

@@ -86,7 +86,7 @@ class BanditAgent(Agent):
         self._pending: dict[int, Decision] = {}
         self._first_id = self._next_id = secrets.randbits(62)  # two agents share an id as good as never
         self._rounds = 0
-        self._forgotten = 0
+        self._surplus = 0  # decisions made, less rounds and pending: some were forgotten, some count as many
         self._consistent = True
 
     @classmethod
@@ -279,6 +279,7 @@ class BanditAgent(Agent):
                 self._weigh(np.array(waiting.action), value, waiting.level, count, float(scales))
             del self._pending[waiting.id]
             self._rounds += count
+            self._surplus -= count - 1
 
     def _reward(self, waiting: Decision, value: float, times: int) -> None:
         """Learn the reward of a decision that waited for it."""
@@ -288,11 +289,11 @@ class BanditAgent(Agent):
         """Give up waiting for the reward of a decision."""
         with self._lock:
             del self._pending[self._waiting(decision).id]
-            self._forgotten += 1
+            self._surplus += 1
 
     def _number(self) -> int:
         """Counts decisions: the draws of each come from (seed, number)."""
-        return self._rounds + len(self._pending) + self._forgotten
+        return self._rounds + len(self._pending) + self._surplus
 
     def _adopt(self, decision: Decision) -> int:
         """Take over a decision that an equal agent made, as if it had been made here; its id here."""
@@ -314,7 +315,7 @@ class BanditAgent(Agent):
             header, arrays = described(self)
         progress = dict(header["progress"])
         progress["pending"] = [row[1:] for row in progress["pending"]]
-        del progress["forgotten"]
+        del progress["surplus"]
         return storage.digest({**header, "progress": progress}, arrays)
 
     def absorb(
@@ -513,7 +514,7 @@ class BanditAgent(Agent):
         values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
         progress = {
             "rounds": self._rounds,
-            "forgotten": self._forgotten,
+            "surplus": self._surplus,
             "consistent": self._consistent,
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
@@ -533,7 +534,8 @@ class BanditAgent(Agent):
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._rounds = check.count("rounds", progress["rounds"], least=0, most=check.LARGEST_COUNT)
-        self._forgotten = check.count("forgotten", progress["forgotten"], least=0, most=check.LARGEST_COUNT)
+        most = check.LARGEST_COUNT
+        self._surplus = check.count("surplus", progress["surplus"], least=-self._rounds, most=most)
         self._consistent = check.flag("consistent", progress["consistent"])
         waiting = progress["pending"]
         X = action_array("pending.actions", arrays["pending.actions"], self.dim, least=0)
