@@ -91,7 +91,7 @@ class Guarded(GuardAgent):
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        work = kernels.workspace(len(X), self.dim, self._closed + 1)
+        work = self._workspace(len(X))
         kernels.look(self.state, X, work)
         k, level, count, last = kernels.guard(self.state, self._closed, X, work)
         if k < 0 and self._shared:
@@ -106,7 +106,7 @@ class Guarded(GuardAgent):
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         self._make_room(times)
         level = min(level, self._closed)  # of an honest round it is
-        room = kernels.scratch(self.state)
+        room = self._scratch()
         self._closed = kernels.learn(
             self.state, self._closed, self._rounds, self._rules, x, y, level, times, math.nan, room
         )
