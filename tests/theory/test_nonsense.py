@@ -52,6 +52,9 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "low": 0.0,
+    "high": 1.0,
+    "most": 0.1,
 }
 
 OTHERWISE = {
