@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from unipac._inputs import floats
 
 Array = NDArray[np.float64]
 Label = str | int
@@ -22,9 +24,22 @@ class Actions:
 
     __slots__ = ("labels", "vectors")
 
-    def __init__(self, vectors: Array, labels: Sequence[Label]) -> None:
-        self.vectors = vectors
-        self.labels = tuple(labels)
+    vectors: Array
+    labels: tuple[Label, ...]
+
+    def __init__(self, vectors: ArrayLike, labels: Sequence[Label]) -> None:
+        self.vectors, self.labels = floats("vectors", vectors), unlike("labels", labels)
+        if self.vectors.ndim != 2 or len(self.vectors) != len(self.labels):
+            raise ValueError(
+                f"vectors must have shape ({len(self.labels)}, d), one for each label, got {self.vectors.shape}"
+            )
+
+    @classmethod
+    def _of(cls, vectors: Array, labels: tuple[Label, ...]) -> Actions:
+        """The same from what is known to be sound, in less time."""
+        made = cls.__new__(cls)
+        made.vectors, made.labels = vectors, labels
+        return made
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -46,7 +61,7 @@ def label(name: str, value: object) -> Label:
     raise ValueError(f"{name} must be text or an integer, got {value!r}")
 
 
-def labels(name: str, values: Sequence[object]) -> tuple[Label, ...]:
+def unlike(name: str, values: Sequence[object]) -> tuple[Label, ...]:
     """Ids, at least one, each once."""
     found = tuple(label(name, value) for value in values)
     if not found:

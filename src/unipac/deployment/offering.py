@@ -40,7 +40,7 @@ def offer(
         check.require(len(left) > 0, "exclude", "leaving at least one action", exclude)
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
-    return X if labels is None else Actions(X, labels), labels, X, copy.copy(context)
+    return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)
 
 
 def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:

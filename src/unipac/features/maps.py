@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._actions import Actions, Label, labels
+from unipac._actions import Actions, Label, unlike
 from unipac.features.encoders import Constant, Encoder
 from unipac.features.tables import Row, is_frame, row_of, rows_of
 
@@ -60,13 +60,13 @@ class Features:
             kept = [k for k, key in enumerate(offered) if key not in exclude]
             check.require(len(kept) > 0, "exclude", "leaving at least one action", exclude)
             offered, rows = tuple(offered[k] for k in kept), [rows[k] for k in kept]
-        return Actions(self._vectors(self._checked(context), offered, rows), offered)
+        return Actions._of(self._vectors(self._checked(context), offered, rows), offered)
 
     def many(self, frame: Any, actions: Any) -> list[Actions]:
         """The same for every row of a table of contexts, or of an (m, k) array."""
         offered, rows = self._offered(actions)
         contexts = frame if isinstance(frame, np.ndarray) else rows_of("frame", frame)
-        return [Actions(self._vectors(self._checked(row), offered, rows), offered) for row in contexts]
+        return [Actions._of(self._vectors(self._checked(row), offered, rows), offered) for row in contexts]
 
     def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
         """The ids of some actions, and the features of each, or None."""
@@ -122,7 +122,7 @@ class Blocks(Features):
         many = range(check.count("ids", ids)) if isinstance(ids, (int, np.integer)) else ids
         sound = not isinstance(many, (str, Mapping)) and hasattr(many, "__iter__")
         check.require(sound, "ids", "a number, or a list of ids", ids)
-        self.ids = labels("ids", list(many))
+        self.ids = unlike("ids", list(many))
         self.of = _encoder("of", Constant() if of is None else of)
         self._position = {key: k for k, key in enumerate(self.ids)}
         self._everything = np.arange(len(self.ids))
@@ -247,20 +247,20 @@ def _encoder(name: str, value: Any) -> Encoder:
 def _offered(actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
     """The ids of some actions, and the features of each, or None."""
     if isinstance(actions, Mapping):
-        offered = labels("actions", list(actions))
+        offered = unlike("actions", list(actions))
         return offered, [row_of(f"action {key!r}", row) for key, row in actions.items()]
     if is_frame(actions):
         rows = rows_of("actions", actions)
         for row in rows:
             check.require("id" in row, "actions", "a frame with a column 'id'", list(row))
-        return labels("actions", [row["id"] for row in rows]), [
+        return unlike("actions", [row["id"] for row in rows]), [
             {name: value for name, value in row.items() if name != "id"} for row in rows
         ]
     if isinstance(actions, (str, bytes)) or not hasattr(actions, "__iter__"):
         raise ValueError(f"actions must be ids, a mapping or a frame, got {check.shown(actions)}")
     if getattr(actions, "ndim", 1) != 1:
         raise ValueError(f"actions must be ids, a mapping or a frame, got an array of shape {actions.shape}")
-    offered = labels("actions", list(actions))
+    offered = unlike("actions", list(actions))
     return offered, [None] * len(offered)
 
 
