@@ -28,6 +28,16 @@ def test_frozen_lake(monkeypatch, capsys):
         assert max(certified, recommended, plain, eager) <= 0.7443
 
 
+def test_model_router(monkeypatch, capsys):
+    lines = printed("model_router.py", monkeypatch, capsys, "--requests", "1600")
+    rows = [re.match(r" *([\d,]+) +([\d.]+) +([\d.]+) +tiny", line) for line in lines[1:4]]
+    lost, certificates = ([float(row[k]) for row in rows] for k in (2, 3))
+    assert lost[2] < lost[0] < 0.3
+    assert 1.5 >= certificates[0] > certificates[2] > lost[2]
+    assert lines[4] == "every request lost at most its certificate: True; drift alarm: False"
+    assert lines[5].endswith("(in truth code)")
+
+
 def test_icu_sepsis(monkeypatch, capsys):
     try:
         unipac.data.read("icu-sepsis")

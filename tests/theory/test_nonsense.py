@@ -59,6 +59,9 @@ SENSIBLE = {
     "value_norm": 1.0,
     "homogeneous": True,
     "likelihood": False,
+    "low": 0.0,
+    "high": 1.0,
+    "most": 0.1,
 }
 
 OTHERWISE = {

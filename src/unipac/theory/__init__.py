@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unipac.theory.identification import identification_time
     from unipac.theory.mdp_bounds import flute_mistake_bound
     from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
+    from unipac.theory.noise import bounded_noise
     from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
     from unipac.theory.tabular import (
         certvi_mistake_bound,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "anytime_mistake_bound": "unipac.theory.elimination",
+    "bounded_noise": "unipac.theory.noise",
     "certvi_mistake_bound": "unipac.theory.tabular",
     "determinant": "unipac.theory.radii",
     "dirichlet_threshold": "unipac.theory.tabular",
@@ -64,6 +66,7 @@ _HOMES = {
 
 __all__ = [
     "anytime_mistake_bound",
+    "bounded_noise",
     "certvi_mistake_bound",
     "determinant",
     "dirichlet_threshold",
