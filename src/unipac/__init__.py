@@ -16,7 +16,7 @@ from unipac import _lazy
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, data, envs, mdp, metrics, pac, registry, theory
+    from unipac import bandits, data, envs, logs, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
@@ -47,6 +47,7 @@ _HOMES = {
     "data": "unipac.data",
     "envs": "unipac.envs",
     "load": "unipac._agents",
+    "logs": "unipac.logs",
     "mdp": "unipac.mdp",
     "metrics": "unipac.metrics",
     "pac": "unipac.pac",
@@ -76,6 +77,7 @@ __all__ = [
     "data",
     "envs",
     "load",
+    "logs",
     "mdp",
     "metrics",
     "pac",
