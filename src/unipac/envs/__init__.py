@@ -18,7 +18,6 @@ from unipac.envs.ids import register_in_time
 if TYPE_CHECKING:
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
-    from unipac.envs.classification import digits
     from unipac.envs.contexts import filling, sphere
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
@@ -53,7 +52,6 @@ __all__ = [
     "SwitchingArms",
     "appendix_a",
     "deep_sea",
-    "digits",
     "end_of_optimism",
     "filling",
     "fixed_arms",
@@ -76,7 +74,6 @@ __all__ = [
 _NAMES = {
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
-    "classification": ("digits",),
     "contexts": ("filling", "sphere"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from unipac.envs.arms import end_of_optimism, soare
-from unipac.envs.classification import digits
 from unipac.envs.contexts import filling, sphere
 from unipac.envs.instance import BanditInstance
 from unipac.envs.killers import appendix_a, killer, killer_phases
@@ -22,7 +21,7 @@ from unipac.envs.mdps import (
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
-    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism, digits)
+    for factory in (sphere, filling, appendix_a, killer, killer_phases, soare, end_of_optimism)
 }
 
 MDPS: dict[str, Callable[..., LinearMDP]] = {
