@@ -1,17 +1,16 @@
-"""When could the trial ACTG175 have stopped? Certified comparisons of treatments of HIV, looked at as often as one likes.
+"""When could the trial ACTG175 have stopped? Certified comparisons of treatments, looked at as often as one likes.
 
 unipac data get actg175
 python examples/trial.py [--every 50] [--order 0]
 
-2,139 patients were given one of four treatments at random; the reward is 1 if a patient has at least as many CD4 cells
-after 20 weeks as before, else 0. After every so many patients all comparisons are looked at; a verdict is called when an
-interval leaves 0. All intervals, of all policies and at all times, hold together with probability 0.95, so looking costs
-nothing, and a policy may be thought of after looking.
+2,139 patients with HIV were given one of four treatments at random; the reward is 1 if a patient has at least as many
+CD4 cells after 20 weeks as before, else 0. After every so many patients all comparisons are looked at; a verdict is
+called when an interval leaves 0. All intervals, of all policies and at all times, hold together with probability 0.95,
+so looking costs nothing, and a policy may be thought of after looking.
 
-What is assumed is only that patients are alike in the sense of a trial: the expected reward of a treatment does not
-change. Four treatments are four unit vectors, in which any expected rewards are linear; rewards in [0, 1] have noise 1/2;
-less one half, they have means within ±1/2, so that the norm is at most 1. With --order k > 0 patients come in a random
-order.
+What is assumed is only that the expected reward of a treatment does not change with time. Four treatments are four
+unit vectors, in which any expected rewards are linear; rewards in [0, 1] have noise 1/2; less one half, they have means
+within ±1/2, so that the norm is at most 1. With --order k > 0 patients come in a random order.
 """
 
 from __future__ import annotations
