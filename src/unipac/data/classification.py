@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gzip
+import hashlib
+import io
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +14,19 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac.envs import BanditInstance
 from unipac.envs.instance import FloatArray, read_only
+
+_FILES = {  # of scikit-learn: where, SHA-256, lines before the table
+    "digits": (
+        "sklearn/datasets/data/digits.csv.gz",
+        "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22",
+        0,
+    ),
+    "breast_cancer": (
+        "sklearn/datasets/data/breast_cancer.csv",
+        "fed3eb72d0575ef6192293f5093c6e801b1476b577d0386bf4455504522172ed",
+        1,
+    ),
+}
 
 
 class Classification(BanditInstance):
@@ -95,14 +112,18 @@ def breast_cancer(components: int = 5) -> Classification:
 
 
 def _scikit_learn(name: str) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Samples (N, w) and labels (N,)."""
+    """Samples (N, w) and labels (N,), from a file of scikit-learn, which is not imported."""
+    member, digest, header = _FILES[name]
     try:
-        from sklearn import datasets
-    except ImportError as error:
+        contents = Path(str(distribution("scikit-learn").locate_file(member))).read_bytes()
+    except (PackageNotFoundError, FileNotFoundError) as error:
         raise ImportError(f'data.{name} needs scikit-learn: pip install "unipac[data]"') from error
-    load: Any = getattr(datasets, f"load_{name}")
-    samples, labels = load(return_X_y=True)
-    return samples, labels
+    found = hashlib.sha256(contents).hexdigest()
+    words = f"the file with SHA-256 {digest}, as in scikit-learn 1.9.1"
+    check.require(found == digest, member, words, found)
+    text = gzip.decompress(contents) if member.endswith(".gz") else contents
+    table = np.loadtxt(io.BytesIO(text), delimiter=",", skiprows=header)
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.intp)
 
 
 def _contexts(samples: FloatArray, components: int) -> FloatArray:
