@@ -1,7 +1,6 @@
 """coba: the value of a policy from a log, by its direct method and doubly robust, mean ± 1.96 standard errors."""
 
 import numpy as np
-from coba.environments import Environments
 from coba.environments.filters import OpeRewards
 from coba.primitives import LoggedInteraction
 from serve import serve
@@ -15,14 +14,14 @@ def answer(request):
     rounds = []
     for X, k, y, p in zip(sets.tolist(), index.tolist(), rewards.tolist(), chances.tolist(), strict=True):
         actions = [tuple(row) for row in X]
-        rounds.append(LoggedInteraction(None, actions[k], y, p, actions))
+        rounds.append(LoggedInteraction(None, actions[k], y, probability=p, actions=actions))
     reply = {}
     for kind in ("DM", "DR"):
         made = OpeRewards(kind, features=["a"]).filter(rounds)  # linear in the vector of the action, as ours
         values = [one["rewards"](one["actions"][k]) for one, k in zip(made, policy.tolist(), strict=True)]
-        reply[kind] = [float(np.mean(values)), float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values)))]
+        mean, half = float(np.mean(values)), float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values)))
+        reply[kind] = [mean, mean - half, mean + half]
     return reply
 
 
-assert Environments  # the package is there
 serve(["coba", "vowpalwabbit", "numpy"], answer)

@@ -113,7 +113,7 @@ def _offers(table: dict[str, Array]) -> Array:
 
 
 def _contexts(table: dict[str, Array]) -> Array:
-    """Standardised, and a constant: (N, 20)."""
+    """Standardised, no more than three deviations from the mean, and a constant: (N, 20)."""
     facts = [table[name] for name in ("CAR_AV", "FIRST", "LUGGAGE", "SURVEY", "SM_SEATS")]
     headways = [table["TRAIN_HE"], table["SM_HE"]]
     who = [table["WHO"] == k for k in (1.0, 2.0)]
@@ -121,4 +121,4 @@ def _contexts(table: dict[str, Array]) -> Array:
         np.float64
     )
     standard = (parts - parts.mean(axis=0)) / parts.std(axis=0)
-    return np.column_stack([standard, np.ones(len(parts))])
+    return np.column_stack([np.clip(standard, -3.0, 3.0), np.ones(len(parts))])
