@@ -212,8 +212,8 @@ def measure(
 ) -> dict[str, Any]:
     """The same contexts for all programs, one model per action, in several orders.
 
-    Settings are chosen in a quarter of the rounds of orders 100 and 101 and tried on orders 0 to 4. ``quick``: two orders,
-    settings chosen in 1,000 rounds of one.
+    Settings are chosen in a quarter of the rounds of orders 100 and 101 and tried on orders 0 to 4. ``quick``: two
+    orders, settings chosen in 1,000 rounds of one.
     """
     for name in ("actg175", "swissmetro"):
         try:

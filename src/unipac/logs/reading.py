@@ -89,8 +89,10 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
                 rewards[event["id"]] = event["value"]
                 if not windowed:
                     final[event["id"]] = event["value"]
+                    del open_[event["id"]]
             elif kind == "release":
-                for id_ in [name for name, seq in open_.items() if seq <= event["through"]]:
+                while open_ and next(iter(open_.values())) <= event["through"]:  # they are in their order
+                    id_ = next(iter(open_))
                     del open_[id_]
                     reward = rewards.get(id_, spec.get("default"))
                     if reward is not None:
