@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import reward
+
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
 
@@ -25,6 +27,7 @@ TITLES = {
     "h": "choose against BLAS, d = 128, n = 1,000, 6 levels",
     "i": "UCBVI and CertVI on the same MDP",
     "start": "import and first use",
+    "reward": "reward on real data, and values of policies from logs",
 }
 
 PER_ARM = "easier: one model per arm, one context for all arms, no bound on the loss"
@@ -172,6 +175,11 @@ def print_tables(results: dict[str, Any]) -> None:
             for line in rates(results, work):
                 table.add_row(*line)
             console.print(table)
+    if "reward" in results:
+        for line in reward.lines(results["reward"]):
+            console.print(line, markup=False, soft_wrap=True)
+    if not set(results) & {"a", "b", "c", "d", "e", "f", "g", "h"}:
+        return
     table = Table(title="ratios: median (least to largest) over repetitions")
     for heading in ("", "what", "measured", "goal", "reached"):
         table.add_column(heading)

@@ -28,6 +28,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import reward
 import workloads
 from rich.console import Console
 
@@ -45,6 +46,8 @@ BANDIT_PEERS = (
     "bayesianbandits",
 )
 PEERS = (*BANDIT_PEERS, "rlberry-scool")
+ALSO = {"coba": ("vowpalwabbit",)}
+"""What a peer needs beside itself: coba's direct method is learned by Vowpal Wabbit."""
 
 console = Console(stderr=True, highlight=False)
 
@@ -55,8 +58,8 @@ console = Console(stderr=True, highlight=False)
 class Peer:
     """A peer in its own environment, as a process that answers requests."""
 
-    def __init__(self, name: str) -> None:
-        script = HERE / "peers" / f"peer_{name.replace('-', '_')}.py"
+    def __init__(self, name: str, kind: str = "peer") -> None:
+        script = HERE / "peers" / f"{kind}_{name.replace('-', '_')}.py"
         self.name = name
         self.process = subprocess.Popen(
             [str(python_of(name)), str(script)],
@@ -102,7 +105,7 @@ def install(name: str) -> str:
     base = sys._base_executable  # type: ignore[attr-defined]
     steps = (
         [base, "-m", "venv", str(ENVIRONMENTS / name)],
-        [str(python_of(name)), "-m", "pip", "install", "--quiet", name, "numpy"],
+        [str(python_of(name)), "-m", "pip", "install", "--quiet", name, "numpy", *ALSO.get(name, ())],
     )
     for step in steps:
         outcome = subprocess.run(step, capture_output=True, text=True, check=False)
@@ -367,7 +370,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two repetitions of smaller problems")
-    parser.add_argument("--only", default="a,b,c,d,e,f,g,h,i,start", help="workloads, such as a,b,h")
+    parser.add_argument("--only", default="a,b,c,d,e,f,g,h,i,start,reward", help="workloads, such as a,b,h")
     parser.add_argument("--out", type=Path, help="where to write; benchmarks/results.json by default")
     options = parser.parse_args()
     quick = options.quick
@@ -384,6 +387,8 @@ def main() -> None:
     }
     bandit, mdp = {"a", "b", "c"} & set(wanted), {"e", "i"} & set(wanted)
     needed = [p for p in PEERS if (bandit if p in BANDIT_PEERS else mdp)]
+    if "reward" in wanted:
+        needed = [p for p in PEERS if p in needed or p in (*reward.PEERS, "coba")]
     peers, results["peers"] = start_peers(needed)
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Callable[[], Any]] = {
@@ -397,6 +402,9 @@ def main() -> None:
             "h": lambda: choice(many),
             "i": lambda: ucbvi(peers, folder, 300 if quick else 1000, 1 if quick else 3),
             "start": workloads.start,
+            "reward": lambda: reward.measure(
+                peers, Peer("coba", "ope") if "coba" in peers else None, Path(folder), quick, console.print
+            ),
         }
         for name in wanted:
             console.print(f"[bold]{name}[/bold]: {report.TITLES[name]}")

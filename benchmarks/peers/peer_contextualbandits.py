@@ -5,8 +5,8 @@ from contextualbandits.online import LinUCB
 from serve import serve_bandit
 
 
-def make(n, d):
-    policy = LinUCB(nchoices=n, alpha=1.0, method="sm", random_state=1, njobs=1)
+def make(n, d, alpha=1.0, ridge=1.0):
+    policy = LinUCB(nchoices=n, alpha=alpha, lambda_=ridge, method="sm", random_state=1, njobs=1)
 
     def choose(actions):
         return int(policy.predict(actions[:1])[0])

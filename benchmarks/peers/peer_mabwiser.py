@@ -5,9 +5,9 @@ from mabwiser.mab import MAB, LearningPolicy
 from serve import serve_bandit
 
 
-def make(n, d):
+def make(n, d, alpha=1.0, ridge=1.0):
     arms = list(range(n))
-    bandit = MAB(arms, LearningPolicy.LinUCB(alpha=1.0, l2_lambda=1.0), seed=0)
+    bandit = MAB(arms, LearningPolicy.LinUCB(alpha=alpha, l2_lambda=ridge), seed=0)
     bandit.fit([0], [0.0], np.zeros((1, d)))  # it does not predict before a first fit
 
     def choose(actions):

@@ -33,18 +33,23 @@ def serve_bandit(packages, make, text=None):
 
     ``actions`` is the (n, d) array of a round. Whatever a peer makes of it is made on the clock; only if the
     request asks for it is ``text`` called for all rounds before.
+
+    A problem may have ``contexts`` (T, d) instead of actions: then ``actions`` is (1, d), the context that all
+    actions share. ``options`` of a request are those of ``make``.
     """
 
     def answer(request):
         with np.load(request["problem"]) as problem:
-            actions, rewards = problem["actions"], problem["rewards"]
+            rewards = problem["rewards"]
+            shared = "contexts" in problem
+            actions = problem["contexts"][:, None] if shared else problem["actions"]
         count = min(request["rounds"], len(actions))
         offered = [actions[t] for t in range(count)]
         values = rewards[:count].tolist()
-        options = {}
+        options = dict(request.get("options", {}))
         if request.get("prepared"):
             options["prepared"] = {row.ctypes.data: text(row) for row in offered}
-        choose, update = make(*actions.shape[1:], **options)
+        choose, update = make(rewards.shape[1], actions.shape[2], **options)
         return timed(choose, update, offered, values, request["seconds"])
 
     serve(packages, answer)

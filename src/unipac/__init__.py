@@ -16,7 +16,7 @@ from unipac import _lazy
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, data, deployment, envs, features, mdp, metrics, pac, registry, theory
+    from unipac import bandits, data, deployment, envs, features, logs, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
@@ -51,6 +51,7 @@ _HOMES = {
     "envs": "unipac.envs",
     "features": "unipac.features",
     "load": "unipac._agents",
+    "logs": "unipac.logs",
     "mdp": "unipac.mdp",
     "metrics": "unipac.metrics",
     "pac": "unipac.pac",
@@ -83,6 +84,7 @@ __all__ = [
     "envs",
     "features",
     "load",
+    "logs",
     "mdp",
     "metrics",
     "pac",

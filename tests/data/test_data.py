@@ -3,9 +3,11 @@
 import hashlib
 import importlib.metadata
 import io
+import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,9 +72,45 @@ def test_in_an_installed_package(folder, monkeypatch):
 def test_another_file_is_refused(folder):
     wheel(folder, b"other numbers")
     with pytest.raises(
-        ValueError, match=r"data.npz of some-package must be that of version 1.2, with SHA-256"
+        ValueError,
+        match=r"data.npz of some-package must be that of version 1.2, with SHA-256 .* unipac data get some",
     ):
         files.read("some")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("kind", ["wheel", "source"])
+def test_a_truncated_archive_says_what_to_do(folder, kind, kept):
+    noise = np.random.default_rng(0).bytes(5000)  # does not compress
+    if kind == "wheel":
+        wheel(folder, noise)
+        path = folder / "some_package-1.2-py3-none-any.whl"
+    else:
+        path = folder / "some_package-1.2.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            entry = tarfile.TarInfo(f"some_package-1.2/{FILE.member}")
+            entry.size = len(noise)
+            archive.addfile(entry, io.BytesIO(noise))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    with pytest.raises(
+        ValueError, match=r"must be a whole archive, got a damaged one .*: unipac data get some"
+    ):
+        files.read("some")
+
+
+def test_get_replaces_what_is_damaged(folder, monkeypatch):
+    """The download goes to a place of its own, and takes the place of what was there when it is whole."""
+    wheel(folder, b"damaged")
+
+    def download(command, **_):
+        wheel(Path(command[command.index("--dest") + 1]))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(files.subprocess, "run", download)
+    files.get("some")
+    assert files.read("some") == CONTENTS
+    assert [path.name for path in folder.iterdir()] == ["some_package-1.2-py3-none-any.whl"]
 
 
 def test_pip_that_fails_says_why(folder, monkeypatch):

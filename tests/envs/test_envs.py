@@ -1,7 +1,6 @@
 """Instances: purity of the rounds, optima and gaps by hand, noise, bad input."""
 
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import unipac
 from unipac.envs import (
     INSTANCES,
     appendix_a,
-    digits,
     end_of_optimism,
     fixed_arms,
     killer,
@@ -65,7 +63,7 @@ def test_norms_are_at_most_one(instance):
     assert np.linalg.norm(actions, axis=-1).max() <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("name", sorted(EVERY_INSTANCE.keys() - {"digits", "misspecified"}))
+@pytest.mark.parametrize("name", sorted(EVERY_INSTANCE.keys() - {"misspecified"}))
 def test_means_are_linear_in_theta(name):
     instance = EVERY_INSTANCE[name]
     actions, means, _ = instance.rounds(0, 4, seed=2)
@@ -277,39 +275,6 @@ def test_misspecified_means_are_linear_up_to_zeta(fixed):
         np.testing.assert_allclose(sums, ours.means[[0, 5]] * [10, 1], rtol=1e-12)
 
 
-def test_digits_rounds_are_blocks_of_one_context():
-    instance = digits(components=8)
-    actions, means, rewards = instance.rounds(0, 200, seed=4)
-    assert (instance.dim, instance.n_actions, instance.theta) == (90, 10, None)
-    blocks = actions.reshape(200, 10, 10, 9)
-    contexts = blocks[:, 0, 0]
-    np.testing.assert_array_equal(blocks, np.einsum("ab,tc->tabc", np.eye(10), contexts))
-    assert len(np.unique(contexts[:, 8])) == 1
-    assert contexts[0, 8] > 0
-    np.testing.assert_array_equal(means, rewards)
-    np.testing.assert_array_equal(np.sort(means, axis=1), np.eye(10)[np.full(200, 9)])
-
-
-def test_digits_contexts_are_standardised_and_reward_is_learnable():
-    # The images are drawn with replacement; 20000 rounds show nearly all 1797 of them.
-    instance = digits(components=8)
-    actions, means, _ = instance.rounds(0, 20000, seed=4)
-    contexts = actions[:, 0, :9]
-    whitened, seen = np.unique(contexts / contexts[0, 8], axis=0, return_index=True)
-    scores, labels = whitened[:, :8], means[seen].argmax(axis=1)
-    assert len(seen) > 1790  # an image is missed with probability exp(-20000/1797) = 1.5e-5
-    np.testing.assert_allclose(scores.T @ scores / len(seen), np.eye(8), atol=0.02)
-    weights, *_ = np.linalg.lstsq(whitened, np.eye(10)[labels])
-    assert ((whitened @ weights).argmax(axis=1) == labels).mean() > 0.7
-    assert np.linalg.norm(weights) / contexts[0, 8] == pytest.approx(instance.norm, rel=0.02)
-
-
-def test_digits_without_scikit_learn_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match=r'pip install "unipac\[data\]"'):
-        digits()
-
-
 def test_repr_says_what_it_is():
     assert repr(killer()) == "<killer: 2 actions in dimension 2, no noise>"
     assert repr(sphere(3, 4, noise=0.5, noise_kind="rademacher")) == (
@@ -355,8 +320,6 @@ def test_registry_names_its_instances():
         (lambda: killer_phases((1, -2)), r"forced\[1\] must be an integer >= 0, got -2"),
         (lambda: killer_phases(choices=0), "choices must be an integer >= 1, got 0"),
         (lambda: misspecified(zeta=-1.0), "zeta must be >= 0, got -1.0"),
-        (lambda: digits(0), "components must be an integer >= 1, got 0"),
-        (lambda: digits(62), "components must be an integer <= 61, got 62"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

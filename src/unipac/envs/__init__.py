@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from unipac.envs.almost_linear import misspecified
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
-    from unipac.envs.classification import digits
     from unipac.envs.contexts import filling, sphere, uneven_noise
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
@@ -64,7 +63,6 @@ __all__ = [
     "VTRKiller",
     "appendix_a",
     "deep_sea",
-    "digits",
     "end_of_optimism",
     "filling",
     "fixed_arms",
@@ -95,7 +93,6 @@ _NAMES = {
     "almost_linear": ("misspecified",),
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
-    "classification": ("digits",),
     "contexts": ("filling", "sphere", "uneven_noise"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
-from unipac.envs.classification import digits
 from unipac.envs.contexts import filling, sphere, uneven_noise
 from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.instance import BanditInstance
@@ -34,7 +33,6 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
         killer_phases,
         soare,
         end_of_optimism,
-        digits,
     )
 }
 

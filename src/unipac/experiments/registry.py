@@ -9,14 +9,18 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
-from unipac import envs
+from unipac import data, envs
 from unipac.registry import AGENTS
 
 __all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError"]
 
 Kind = Literal["bandit", "mdp", "search"]
 
-BANDITS: Mapping[str, Callable[..., Any]] = {**envs.INSTANCES, "fixed_arms": envs.fixed_arms}
+BANDITS: Mapping[str, Callable[..., Any]] = {
+    **envs.INSTANCES,
+    "fixed_arms": envs.fixed_arms,
+    **data.INSTANCES,
+}
 INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS}
 
 

@@ -1,0 +1,65 @@
+"""ACTG175: a randomised trial of four treatments of HIV (Hammer et al. 1996), as a log of uniform choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac.data.files import read
+from unipac.data.tables import columns
+from unipac.logs import Log
+
+ARMS = ("zidovudine", "zidovudine and didanosine", "zidovudine and zalcitabine", "didanosine")
+"""The treatments, in the order of the log's actions."""
+
+COVARIATES = (
+    "age", "wtkg", "hemo", "homo", "drugs", "karnof", "oprior", "z30", "preanti", "race", "gender", "str2",
+    "symptom", "cd40", "cd80",
+)  # fmt: skip
+"""What was known of a patient before the treatment began, by the names of the file."""
+
+
+def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
+    """2,139 patients, each given one of four treatments at random, with propensity 1/4.
+
+    The vector of a treatment has x in its own block of four, x = (1, z_1, ..., z_k)/√(1+k), where each covariate z is
+    scaled to [-1, 1] by its least and largest value. Without covariates the vectors are the unit vectors, and any
+    expected rewards are linear in them: nothing but the noise is assumed then, and rewards in [0, 1] have noise 1/2.
+
+    The first call needs ``unipac data get actg175``.
+
+    Args:
+        covariates: names in ``unipac.data.COVARIATES``.
+        outcome: the reward. "cd4": 1 if a patient has at least as many CD4 cells per mm³ after 20 weeks as at the
+            beginning, else 0. "event": 1 if there was no event (fewer CD4 cells by half, AIDS, death) while the patient
+            was followed, else 0.
+
+    Returns:
+        The patients in the order of the file; ids are those of the file.
+
+    Raises:
+        FileNotFoundError: if the file is missing; says how to get it.
+    """
+    check.one_of("outcome", outcome, ("cd4", "event"))
+    for name in covariates:
+        check.one_of("covariates", name, COVARIATES)
+    table = columns(read("actg175"))
+    arms = table["arms"].astype(np.int64)
+    patients, n = len(arms), len(ARMS)
+    scaled = [np.ones(patients), *(_scaled(table[name]) for name in covariates)]
+    x = np.column_stack(scaled) / np.sqrt(len(scaled))
+    vectors = np.zeros((patients, n, n, x.shape[1]))
+    vectors[:, np.arange(n), np.arange(n)] = x[:, None, :]
+    better = table["cd420"] >= table["cd40"] if outcome == "cd4" else table["cens"] == 0.0
+    ids = table["pidnum"].astype(np.int64).tolist()
+    sets = np.eye(n) if x.shape[1] == 1 else vectors.reshape(patients, n, -1)
+    return Log(sets, arms, better.astype(np.float64), np.full(patients, 1.0 / n), ids=ids)
+
+
+def _scaled(
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    low, high = values.min(), values.max()
+    return np.asarray(2.0 * (values - low) / (high - low) - 1.0)

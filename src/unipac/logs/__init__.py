@@ -1,0 +1,34 @@
+"""Logs of decisions: what another policy would have earned, with intervals that are proven, and whether a log is sound.
+
+- `Log`: the actions offered, which one was taken, its reward; `read` takes it from a file, `uniform` draws one.
+- `value` and `compare`: what any policy earns on the contexts of a log, from the confidence set of an agent that has
+  learned it. The intervals hold for all policies at once, also for one that was chosen after looking at the log, and
+  ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests.
+- `replay`: what a learning agent would have earned, from a log of uniform choices (Li et al. 2011).
+- `check`: what is wrong with a log.
+"""
+
+from unipac.logs.checking import Finding, check
+from unipac.logs.linearity import Misfit, misfit
+from unipac.logs.log import Log, uniform
+from unipac.logs.reading import from_events, from_frame, read
+from unipac.logs.replaying import Replay, replay
+from unipac.logs.values import Comparison, Interval, compare, value
+
+__all__ = [
+    "Comparison",
+    "Finding",
+    "Interval",
+    "Log",
+    "Misfit",
+    "Replay",
+    "check",
+    "compare",
+    "from_events",
+    "from_frame",
+    "misfit",
+    "read",
+    "replay",
+    "uniform",
+    "value",
+]

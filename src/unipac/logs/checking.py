@@ -1,0 +1,136 @@
+"""What is wrong with a log, as far as it can be seen in the log itself.
+
+The checks of frequencies compare a sum of T terms with what the propensities say, and speak up beyond `LIMIT` standard
+errors: about one sound log in 100,000. They are warnings, not proofs, except the test of linear rewards (`misfit`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple, SupportsFloat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks
+from unipac.logs.linearity import misfit
+from unipac.logs.log import Log
+
+LIMIT = 4.5
+"""Standard errors."""
+
+FEWEST = 30
+"""Frequencies of fewer rounds are not looked at."""
+
+
+class Finding(NamedTuple):
+    """Something that is wrong, or at least odd."""
+
+    name: str
+    """"propensity", "overlap", "uniform", "holdout", "ids", "times", "features", "rewards" or "linearity"."""
+    message: str
+
+
+def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
+    """What is wrong with a log; nothing if the list is empty.
+
+    - propensity: each is in (0, 1].
+    - overlap: where every propensity is below 1, the mean of 1/p is the number of actions that could have been taken:
+      above the number offered, the propensities are wrong; below, some action was never possible.
+    - uniform: where all are 1/n, each position was taken about as often as any other.
+    - holdout: the share of random rounds is about what was asked for.
+    - ids: none comes twice; times: they do not go back.
+    - features: no column is always 0, and one at most is constant; rewards: they are not all the same.
+    - linearity, with ``noise``: the rewards can be linear in the vectors (`misfit`, with α = 0.01).
+
+    Args:
+        log: the log.
+        noise: R, the sub-Gaussian scale of the noise, if linear rewards are to be tested.
+
+    Example:
+        >>> log = Log([[1.0, 0.0], [1.0, 0.5]], [0, 1, 0], [0.0, 1.0, 0.5], times=[1.0, 3.0, 2.0])
+        >>> check(log)
+        [Finding(name='times', message='round 2 was made before round 1, at 2 after 3')]
+    """
+    _checks.require(isinstance(log, Log), "log", "a Log", log)
+    found = [*_propensities(log), *_holdout(log), *_names(log), *_columns(log)]
+    if noise is not None and len(log) > 0:
+        tested = misfit(log, noise=noise)
+        if tested.found:
+            words = f"{tested.statistic:.3g} where linear ones stay below {tested.threshold:.3g} with probability 0.99"
+            found.append(Finding("linearity", f"rewards are not linear, or noisier than said: {words}"))
+    return found
+
+
+def _propensities(log: Log) -> Iterator[Finding]:
+    p = log.propensities
+    if p is None:
+        return
+    outside = np.flatnonzero((p <= 0.0) | (p > 1.0))
+    if len(outside):
+        t = int(outside[0])
+        yield Finding("propensity", f"{len(outside)} are not in (0, 1], the first in round {t}: {p[t]:g}")
+        return
+    if len(log) < FEWEST or p.max() == 1.0:
+        return
+    sizes = log.sizes.astype(np.float64)
+    if log.is_uniform:
+        for k in range(int(log.sizes.max())):
+            offered = log.sizes > k
+            expected = float((1.0 / sizes[offered]).sum())
+            error = math.sqrt(float(((1.0 / sizes) * (1.0 - 1.0 / sizes))[offered].sum()))
+            count = int((log.index == k).sum())
+            if abs(count - expected) > LIMIT * error:
+                yield Finding(
+                    "uniform", f"position {k} was taken {count} times, and uniformly {expected:.0f} times"
+                )
+        return
+    excess = 1.0 / p - sizes
+    mean, error = float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(len(p))
+    if abs(mean) > LIMIT * error + 1e-9:
+        what = (
+            "propensities are too small"
+            if mean > 0
+            else "propensities are too large, or some action has none"
+        )
+        numbers = f"the mean of 1/p is {float((1.0 / p).mean()):.4g} with {float(sizes.mean()):.4g} actions"
+        yield Finding("overlap", f"{numbers}: {what}")
+
+
+def _holdout(log: Log) -> Iterator[Finding]:
+    share = log.holdout_share
+    if share is None or log.holdout is None or len(log) == 0:
+        return
+    mean = float(log.holdout.mean())
+    if abs(mean - share) > LIMIT * math.sqrt(share * (1.0 - share) / len(log)) + 1e-12:
+        yield Finding("holdout", f"{mean:.4g} of the rounds are random instead of {share:.4g}")
+
+
+def _names(log: Log) -> Iterator[Finding]:
+    if log.ids is not None:
+        twice = [name for name, count in Counter(log.ids).items() if count > 1]
+        if twice:
+            yield Finding("ids", f"{len(twice)} come more than once, such as {_checks.shown(twice[0])}")
+    if log.times is not None and len(log) > 1:
+        back = np.flatnonzero(np.diff(log.times) < 0.0)
+        if len(back):
+            t = int(back[0])
+            first, second = log.times[t], log.times[t + 1]
+            yield Finding("times", f"round {t + 1} was made before round {t}, at {second:g} after {first:g}")
+
+
+def _columns(log: Log) -> Iterator[Finding]:
+    if len(log) < 2:
+        return
+    X: NDArray[np.float64] = log.vectors
+    low, high = X.min(axis=0), X.max(axis=0)
+    empty = np.flatnonzero((low == 0.0) & (high == 0.0)).tolist()
+    constant = np.flatnonzero((low == high) & (low != 0.0)).tolist()
+    if empty:
+        yield Finding("features", f"columns {_checks.shown(empty)} are always 0")
+    if len(constant) > 1:
+        yield Finding("features", f"columns {_checks.shown(constant)} are constant; one is enough")
+    if len(log) >= FEWEST and float(np.ptp(log.rewards)) == 0.0:
+        yield Finding("rewards", f"all are {log.rewards[0]:g}")
