@@ -3,7 +3,7 @@
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
 factories of `LinearMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``. Any other MDP
-with finitely many states is a `FiniteMDP`.
+with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unipac.envs.catalogue import INSTANCES, MDPS
     from unipac.envs.classification import digits
     from unipac.envs.contexts import filling, sphere, uneven_noise
+    from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
     from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
@@ -43,6 +44,7 @@ __all__ = [
     "INSTANCES",
     "MDPS",
     "BanditInstance",
+    "DiscountedMDP",
     "FiniteMDP",
     "Killer",
     "LSVIKiller",
@@ -51,6 +53,7 @@ __all__ = [
     "NoiseKind",
     "Optimum",
     "Rounds",
+    "Simulator",
     "SwitchingArms",
     "appendix_a",
     "deep_sea",
@@ -69,6 +72,7 @@ __all__ = [
     "misspecified",
     "optimal",
     "policy_value",
+    "random_anchors",
     "random_simplex",
     "river_swim",
     "soare",
@@ -82,6 +86,7 @@ _NAMES = {
     "catalogue": ("INSTANCES", "MDPS"),
     "classification": ("digits",),
     "contexts": ("filling", "sphere", "uneven_noise"),
+    "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
     "instance": ("BanditInstance", "NoiseKind", "Rounds"),
