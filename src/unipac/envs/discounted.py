@@ -129,7 +129,8 @@ class DiscountedMDP:
     def _value(self, policy: IntArray) -> FloatArray:
         every = np.arange(self.n_states)
         P, r = self.transitions[every, policy], self.rewards[every, policy]
-        return np.linalg.solve(np.eye(self.n_states) - self.discount * P, r)
+        found: FloatArray = np.linalg.solve(np.eye(self.n_states) - self.discount * P, r)  # type: ignore[assignment]
+        return found
 
     def _optimal(self) -> tuple[FloatArray, IntArray]:
         """By policy iteration, computed once; an action is changed only if that helps by more than rounding."""
@@ -232,7 +233,8 @@ class Simulator:
         check.require(len(shape) == 1, "states", "of shape (m,)", shape)
         s = planning.integers("states", states, shape, self._mdp.n_states)
         a = planning.integers("actions", actions, shape, self._mdp.n_actions)
-        return s * self._mdp.n_actions + a
+        pairs: IntArray = s * self._mdp.n_actions + a
+        return pairs
 
 
 def random_anchors(
