@@ -188,10 +188,14 @@ def _use_search(agent: type[Any], folder: Path) -> None:
     from unipac import envs
 
     made = 0
-    for instance in (envs.soare(3), envs.river_swim(n_states=3, horizon=3)):
+    river = envs.river_swim(n_states=3, horizon=3)
+    candidates = {"functions": np.zeros((1, *river.rewards_shape))}
+    told = candidates if "functions" in inspect.signature(agent).parameters else {}
+    for instance in (envs.soare(3), envs.random_anchors(4, 2, 2), river):
         run = functools.partial(_run, instance=instance)
         made += _tried(
-            functools.partial(_made, agent, instance), [run, functools.partial(_save_and_load, folder=folder)]
+            functools.partial(_made, agent, instance, **told),
+            [run, functools.partial(_save_and_load, folder=folder)],
         )
     _require_made(agent, made)
 

@@ -83,7 +83,7 @@ def list_all() -> None:
         for name, parts in EXPERIMENTS.items()
     }
     _print_list("Experiments (unipac run NAME)", experiments)
-    titles = {"bandit": "Agents for bandits", "mdp": "Agents for MDPs", "search": "Searches for the best arm"}
+    titles = {"bandit": "Agents for bandits", "mdp": "Agents for MDPs", "search": "Searches"}
     for kind, title in titles.items():
         agents = {name: agent for name, agent in AGENTS.items() if agent_kind(agent) == kind}
         if agents:

@@ -48,6 +48,10 @@ _MODULES = {
     "ALBA": "unipac.pac.alba",
     "XYStatic": "unipac.pac.xy_static",
     "GAllocation": "unipac.pac.g_allocation",
+    "CertifiedPlanning": "unipac.pac.certified_planning",
+    "PPQ": "unipac.pac.ppq",
+    "OPPQ": "unipac.pac.oppq",
+    "OLIVE": "unipac.pac.olive",
 }
 
 

@@ -377,7 +377,10 @@ def _survive_search(agent: Any, case: cases.Case, path: Any, rng: Any) -> None:
         if agent.done:
             break
         batch = agent.ask()
-        _allowed(agent.tell, batch.counts * rng.standard_normal(len(batch.counts)))
+        if agent.samples == "rewards":
+            _allowed(agent.tell, batch.counts * rng.standard_normal(len(batch.counts)))
+        else:
+            _allowed(agent.run, case.instance, seed=t, max_pulls=agent.pulls + int(batch.counts.sum()))
         if t % 10 == 0:
             agent = _again(agent, path)
             assert agent.answer.pulls == agent.answer.counts.sum()

@@ -178,6 +178,37 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
     return cases
 
 
+def candidates(mdp: Any) -> Any:
+    """Candidates for Q*, (N, H, S, A): the truth is the one that promises least, the last."""
+    truth = mdp.optimal_q()
+    rng = np.random.default_rng(0)
+    return np.array([*(np.minimum(truth + rng.random(truth.shape), 1.0) for _ in range(3)), truth])
+
+
+def policy_search_cases(cls: type[Any], label: str) -> list[Case]:
+    """A search for a policy: by next states of pairs, with anchors and without, or by episodes."""
+    if cls.samples == "episodes":
+        one = np.ones((1, 1))
+        mdp = unipac.envs.random_simplex(3, 2, 2, 2, seed=1)
+        mdp = unipac.envs.FiniteMDP(mdp.transitions, mdp.rewards / 2, mdp.initial)
+        trivial = unipac.envs.FiniteMDP(one[None], 0.5 * one, horizon=1)
+        found = [("", mdp, 0.9), ("accurate", mdp, 0.3), ("one state", trivial, 0.5)]
+        return [
+            Case(f"{label} {word}".strip(), cls, on, {"eps": eps, "functions": candidates(on)})
+            for word, on, eps in found
+        ]
+    anchored = unipac.envs.random_anchors(6, 2, 3, discount=0.5, seed=1)
+    plain = unipac.envs.DiscountedMDP(anchored.transitions[:3, :, :3] * 0 + 1 / 3, anchored.rewards[:3], 0.4)
+    trivial = unipac.envs.DiscountedMDP([[[1.0]]], [[0.5]], 0.9)
+    found = [
+        ("", anchored, 0.6),
+        ("accurate", anchored, 0.2),
+        ("table", plain, 0.5),
+        ("one pair", trivial, 0.5),
+    ]
+    return [Case(f"{label} {word}".strip(), cls, on, {"eps": eps}) for word, on, eps in found]
+
+
 def search_case(cls: type[Any], label: str | None = None) -> Case:
     """A search on arms that are hard to tell apart."""
     label = cls.__name__ if label is None else label
@@ -187,7 +218,9 @@ def search_case(cls: type[Any], label: str | None = None) -> Case:
 
 
 def search_cases(cls: type[Any], label: str | None = None) -> list[Case]:
-    """The same, also on collinear and equal arms, on one arm, and up to some accuracy."""
+    """The same, also on collinear and equal arms, on one arm, and up to some accuracy; or searches for a policy."""
+    if cls.samples != "rewards":
+        return policy_search_cases(cls, cls.__name__ if label is None else label)
     case = search_case(cls, label)
     cases = variants(case, {"eps": 0.2})
     one = unipac.envs.fixed_arms([[0.5, 0.5]], [0.6, 0.0], noise=0.25)

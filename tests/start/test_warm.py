@@ -57,8 +57,11 @@ def mdp(agent):
 
 
 def search(agent):
-    instance = envs.soare(2)
-    agent.made_for(instance, seed=1).run(instance, seed=1, max_pulls=500)
+    river = envs.river_swim(n_states=4, horizon=1)
+    extra = {{{{"functions": river.optimal_q()[None]}}}} if agent.samples == "episodes" else {{{{}}}}
+    anchored = envs.random_anchors(5, 2, 2)
+    instance = {{{{"rewards": envs.soare(2), "next states": anchored, "episodes": river}}}}[agent.samples]
+    agent.made_for(instance, seed=1, **extra).run(instance, seed=1, max_pulls=500)
 
 
 for name in {{names}}:

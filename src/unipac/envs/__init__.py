@@ -3,7 +3,7 @@
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
 factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``.
-Any other MDP with finitely many states is a `FiniteMDP`.
+Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
     from unipac.envs.catalogue import INSTANCES, MDPS
     from unipac.envs.contexts import filling, sphere, uneven_noise
+    from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
     from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
@@ -50,6 +51,7 @@ __all__ = [
     "INSTANCES",
     "MDPS",
     "BanditInstance",
+    "DiscountedMDP",
     "FiniteMDP",
     "Killer",
     "LSVIKiller",
@@ -59,6 +61,7 @@ __all__ = [
     "NoiseKind",
     "Optimum",
     "Rounds",
+    "Simulator",
     "SwitchingArms",
     "VTRKiller",
     "appendix_a",
@@ -80,6 +83,7 @@ __all__ = [
     "model_ensemble",
     "optimal",
     "policy_value",
+    "random_anchors",
     "random_mixture",
     "random_simplex",
     "river_swim",
@@ -94,6 +98,7 @@ _NAMES = {
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
     "catalogue": ("INSTANCES", "MDPS"),
     "contexts": ("filling", "sphere", "uneven_noise"),
+    "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
     "instance": ("BanditInstance", "NoiseKind", "Rounds"),

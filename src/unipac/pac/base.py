@@ -60,14 +60,14 @@ class Request(NamedTuple):
 
     arms: Any
     counts: Any
-    index: int  # type: ignore[assignment]  # it hides a method of tuples
-    """What it would answer now, ..."""
+    index: Any
+    """What it would answer now: an arm, or whatever ``_found`` takes, ..."""
     certificate: float
     """... and how much worse than the best that can be."""
 
 
-Steps = Generator[Request, Array, tuple[int, float]]
-"""Yields requests, is sent the sums of the rewards of each arm of the batch, (m,); returns arm and certificate."""
+Steps = Generator[Request, Any, tuple[Any, float]]
+"""Yields requests, is sent what ``tell`` was told, for arms the sums of their rewards; returns arm and certificate."""
 
 
 class Log(NamedTuple):
@@ -77,7 +77,8 @@ class Log(NamedTuple):
     """(batches,): the arms of each batch."""
     arms: Integers
     counts: Integers
-    sums: Array
+    sums: Any
+    """What came, one row for each arm of each batch."""
 
 
 @agent
@@ -89,6 +90,8 @@ class Search(Agent):
 
     kind: ClassVar[str] = "search"
     theorem: ClassVar[str] = "PAC"
+    samples: ClassVar[str] = "rewards"
+    """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
 
     delta: float = parameter(
         0.05, check.probability, "δ, the probability that the answer's certificate is wrong"
@@ -112,8 +115,8 @@ class Search(Agent):
         return self._wanted is None
 
     @property
-    def answer(self) -> Answer:
-        """The answer so far, with a certificate that holds at every moment."""
+    def answer(self) -> Any:
+        """The answer so far, with a certificate that holds at every moment: an ``Answer``, or a ``Solution``."""
         with self._lock:
             return Answer(self._index, self._certificate, self._pulls, self._counts.copy())
 
@@ -124,7 +127,10 @@ class Search(Agent):
 
     def _summary(self) -> str:
         state = "done" if self.done else "searching"
-        return f"{state}, arm {self._index} up to {self._certificate:.3g} after {self._pulls:,} pulls"
+        return f"{state}, {self._best()} up to {self._certificate:.3g} after {self._pulls:,} pulls"
+
+    def _best(self) -> str:
+        return f"arm {self._index}"
 
     def ask(self) -> Batch:
         """What to sample next; asked twice, the same. A ``ValueError`` if the search is done."""
@@ -138,14 +144,9 @@ class Search(Agent):
         with self._lock:
             if self._wanted is None:
                 raise ValueError("tell must follow ask, got a search that is done")
-            batch = self._wanted
-            y = floats("sums", sums)
-            check.require(y.shape == batch.arms.shape, "sums", f"of shape {batch.arms.shape}", y.shape)
-            sound = bool((np.abs(y) <= LARGEST_REWARD * batch.counts).all())
-            check.require(sound, "sums", f"finite, and rewards within ±{LARGEST_REWARD:g}", y)
-            self._told(batch, y.copy())
+            self._told(self._wanted, self._read(sums, self._wanted))
 
-    def run(self, instance: BanditInstance, *, seed: int = 0, max_pulls: SupportsIndex = 10**7) -> Answer:
+    def run(self, instance: Any, *, seed: int = 0, max_pulls: SupportsIndex = 10**7) -> Any:
         """Sample an instance until done, or until the next batch would exceed ``max_pulls`` in all.
 
         Batch k is a function of (seed, k): a run may be stopped and continued.
@@ -159,19 +160,41 @@ class Search(Agent):
         most = check.count("max_pulls", max_pulls, least=0)
         with self._lock:
             while self._wanted is not None and self._pulls + int(self._wanted.counts.sum()) <= most:
-                arms, counts = self._wanted
-                self._told(self._wanted, instance.pulls(arms, counts, batch=len(self.state), seed=seed))
+                self._told(self._wanted, self._sample(instance, seed))
             return self.answer
+
+    # -- what a search of another kind than arms writes ----------------------------------------
 
     def _check_instance(self, instance: Any) -> None:
         raise NotImplementedError
+
+    def _sample(self, instance: Any, seed: int) -> Any:
+        """What an instance brings for the batch that is asked for."""
+        arms, counts = self.ask()
+        return instance.pulls(arms, counts, batch=len(self.state), seed=seed)
+
+    def _read(self, sums: Any, batch: Batch) -> Any:
+        """What was told, as an array of its own with one row for each arm; a ``ValueError`` if it cannot be."""
+        y = floats("sums", sums)
+        check.require(y.shape == batch.arms.shape, "sums", f"of shape {batch.arms.shape}", y.shape)
+        sound = bool((np.abs(y) <= LARGEST_REWARD * batch.counts).all())
+        check.require(sound, "sums", f"finite, and rewards within ±{LARGEST_REWARD:g}", y)
+        return y.copy()
+
+    def _nothing(self) -> Any:
+        """The rows that were told, if there are none."""
+        return np.empty(0)
+
+    def _found(self, index: Any) -> Any:
+        """What the algorithm would answer, as ``answer`` keeps it."""
+        return int(index)
 
     # -- state ---------------------------------------------------------------------------------
 
     def _n_arms(self) -> int:
         raise NotImplementedError
 
-    def _empty(self) -> list[tuple[Batch, Array]]:
+    def _empty(self) -> list[tuple[Batch, Any]]:
         self._pulls = 0
         self._counts = np.zeros(self._n_arms(), dtype=np.int64)
         self._search = self._steps()
@@ -179,20 +202,20 @@ class Search(Agent):
         self._advance(None)
         return []
 
-    def _told(self, batch: Batch, sums: Array) -> None:
+    def _told(self, batch: Batch, sums: Any) -> None:
         self.state.append((batch, sums))
         self._pulls += int(batch.counts.sum())
         np.add.at(self._counts, batch.arms, batch.counts)
         self._advance(sums)
 
-    def _advance(self, sums: Array | None) -> None:
+    def _advance(self, sums: Any) -> None:
         try:
             request = next(self._search) if sums is None else self._search.send(sums)
         except StopIteration as end:
             self._wanted = None
-            self._index, self._certificate = int(end.value[0]), float(end.value[1])
+            self._index, self._certificate = self._found(end.value[0]), float(end.value[1])
             return
-        self._index, self._certificate = int(request.index), float(request.certificate)
+        self._index, self._certificate = self._found(request.index), float(request.certificate)
         arms, counts = (np.array(part, dtype=np.int64).reshape(-1) for part in request[:2])
         self._wanted = Batch(read_only(arms), read_only(counts))  # type: ignore[arg-type]
 
@@ -203,10 +226,10 @@ class Search(Agent):
             np.array([len(batch.arms) for batch in batches], dtype=np.int64),
             np.concatenate([nothing, *(batch.arms for batch in batches)]),
             np.concatenate([nothing, *(batch.counts for batch in batches)]),
-            np.concatenate([np.empty(0), *(sums for _, sums in self.state)]),
+            np.concatenate([self._nothing(), *(sums for _, sums in self.state)]),
         )
 
-    def _restored(self, saved: Any) -> list[tuple[Batch, Array]]:
+    def _restored(self, saved: Any) -> list[tuple[Batch, Any]]:
         """Replay the log; a ``ValueError`` where the search would have asked for something else."""
         self.state = []
         begin = 0

@@ -51,7 +51,7 @@ class ExploreVerify(RAGE):
             explorer, told = self._explore(max(self.explore_delta / i**2, self.delta)), None
             while True:
                 try:
-                    request = explorer.send(told)  # type: ignore[arg-type]  # None starts it
+                    request = explorer.send(told)  # None starts it
                 except StopIteration as end:
                     guess = end.value[0]
                     break

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
     from unipac.theory.noise import bounded_noise
     from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
+    from unipac.theory.sampling import empirical_bernstein, hoeffding, ppq_samples
     from unipac.theory.tabular import (
         certvi_mistake_bound,
         dirichlet_threshold,
@@ -37,12 +38,14 @@ _HOMES = {
     "certvi_mistake_bound": "unipac.theory.tabular",
     "determinant": "unipac.theory.radii",
     "dirichlet_threshold": "unipac.theory.tabular",
+    "empirical_bernstein": "unipac.theory.sampling",
     "fixed_design": "unipac.theory.elimination",
     "flute_explicit": "unipac.theory.mdp_radii",
     "flute_finite": "unipac.theory.mdp_radii",
     "flute_mistake_bound": "unipac.theory.mdp_bounds",
     "flute_theorem": "unipac.theory.mdp_radii",
     "guarded_mistake_bound": "unipac.theory.elimination",
+    "hoeffding": "unipac.theory.sampling",
     "identification_time": "unipac.theory.identification",
     "kinf_threshold": "unipac.theory.tabular",
     "kt": "unipac.theory.tabular",
@@ -55,6 +58,7 @@ _HOMES = {
     "open_threshold": "unipac.theory.tabular",
     "pac_bound": "unipac.theory.bounds",
     "phased_elimination_mistake_bound": "unipac.theory.elimination",
+    "ppq_samples": "unipac.theory.sampling",
     "regret_bound": "unipac.theory.bounds",
     "stitched": "unipac.theory.tabular",
     "theorem": "unipac.theory.radii",
@@ -70,12 +74,14 @@ __all__ = [
     "certvi_mistake_bound",
     "determinant",
     "dirichlet_threshold",
+    "empirical_bernstein",
     "fixed_design",
     "flute_explicit",
     "flute_finite",
     "flute_mistake_bound",
     "flute_theorem",
     "guarded_mistake_bound",
+    "hoeffding",
     "identification_time",
     "kinf_threshold",
     "kt",
@@ -88,6 +94,7 @@ __all__ = [
     "open_threshold",
     "pac_bound",
     "phased_elimination_mistake_bound",
+    "ppq_samples",
     "regret_bound",
     "stitched",
     "theorem",

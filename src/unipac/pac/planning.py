@@ -1,0 +1,214 @@
+"""What the searches for a policy share that sample a generative model: pairs, anchors, the backup of a value.
+
+A pair (s, a) has the number s·A + a. P(· | s, a) = Σ_j λ_j(s, a) P(· | anchor j), and all that an algorithm needs of a
+value V are the means w_j of V over the next states of the anchors: (TV)(s) = max_a r + γ ⟨λ(s, a), w⟩. For a V that
+does not depend on the samples, w_j is off by at most e_j, the smaller of Hoeffding's and Maurer and Pontil's width.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._inputs import floats, read_only
+from unipac.envs import DiscountedMDP
+from unipac.envs.discounted import discount_factor
+from unipac.pac.base import Batch, Search
+from unipac.theory import sampling
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_SAMPLES = 2**50
+"""Of one anchor in one batch: counts stay exact as float64."""
+
+_MOST_BACKUPS = 20_000
+_SUM_TOLERANCE = 1e-9
+
+
+class Solution(NamedTuple):
+    """What a search for a policy has found so far."""
+
+    policy: Integers
+    """The action of each state, (S,); (H, S) where there are stages."""
+    certificate: float
+    """With probability 1 − δ, at every moment, no policy is better by more than this."""
+    pulls: int
+    """How many samples, or episodes, it took."""
+    counts: Integers
+    """How many of each pair, (S·A,), or of each policy."""
+    value: Array
+    """An estimate of the policy's value, (S,)."""
+    lower: Array
+    """A lower bound on the policy's value, (S,), proven with the certificate."""
+
+
+class Found(NamedTuple):
+    """What a search would answer."""
+
+    policy: Integers
+    value: Array
+    lower: Array
+
+
+@agent
+class PolicySearch(Search):
+    """A search for a policy; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    eps: float = parameter(
+        0.1, check.positive, "ε > 0, how much worse than the best policy the answer may be"
+    )
+
+    @property
+    def answer(self) -> Solution:
+        """The policy so far, with a certificate that holds at every moment."""
+        with self._lock:
+            policy, value, lower = (array.copy() for array in self._index)
+            return Solution(policy, self._certificate, self._pulls, self._counts.copy(), value, lower)
+
+    def _best(self) -> str:
+        return "policy"
+
+    def _found(self, index: Found) -> Found:
+        return Found(np.array(index.policy), np.array(index.value), np.array(index.lower))
+
+
+@agent
+class Planner(PolicySearch):
+    """A search for a policy by samples of next states; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    samples: ClassVar[str] = "next states"
+
+    rewards: Any = parameter(None, None, "(S, A), what each pair pays, from 0 to 1", positional=True)
+    discount: float = parameter(0.9, discount_factor, "γ, from 0 to 1 - 1e-6")
+    anchors: Any = parameter(None, None, "(K,), numbers s·A + a of the pairs to sample; all if not given")
+    coefficients: Any = parameter(None, None, "(S, A, K), λ with sums 1; needed with anchors")
+
+    def _check_parameters(self) -> None:
+        r = floats("rewards", self.rewards).copy()
+        check.require(r.ndim == 2 and r.size > 0, "rewards", "of shape (S, A), not empty", r.shape)
+        check.require(bool(((r >= 0) & (r <= 1)).all()), "rewards", "from 0 to 1", r)
+        self.rewards = read_only(r)
+        both = (self.anchors is None) == (self.coefficients is None)
+        check.require(both, "anchors", "given together with coefficients", self.anchors)
+        self._anchors, self._mass = np.arange(r.size), 1.0
+        if self.anchors is not None:
+            self._read_anchors(r)
+        every = np.arange(len(r))
+        greedy = r.argmax(axis=1)
+        paid = r[every, greedy]
+        rest = self.discount / (1 - self.discount)  # times what all later rewards are at least, and at most
+        self._start = Found(greedy, paid + rest * paid.min(), paid + rest * paid.min())
+        self._largest_gap = float(rest * (paid.max() - paid.min()))
+
+    def _read_anchors(self, r: Array) -> None:
+        given = np.asarray(self.anchors)
+        sound = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
+        sound = sound and bool(((given >= 0) & (given < r.size)).all())
+        check.require(sound, "anchors", f"integers of shape (K,) from 0 to {r.size - 1}", self.anchors)
+        self._anchors = given.astype(np.int64)
+        weights = floats("coefficients", self.coefficients).copy()
+        shape = (*r.shape, len(given))
+        check.require(weights.shape == shape, "coefficients", f"of shape {shape}", weights.shape)
+        summed = bool((np.abs(weights.sum(axis=2) - 1) <= _SUM_TOLERANCE).all())
+        check.require(summed, "coefficients", "finite, with sums 1", weights)
+        self._mass = float(np.abs(weights).sum(axis=2).max())
+        check.require(self._mass <= 1e6, "coefficients", "such that Σ_j |λ_j| is at most 1e6", self._mass)
+        self.anchors, self.coefficients = read_only(self._anchors), read_only(weights)  # type: ignore[arg-type]
+
+    @classmethod
+    def made_for(
+        cls, instance: DiscountedMDP, *, rounds: int | None = None, seed: int = 0, **parameters: Any
+    ) -> Self:
+        """A search that fits a discounted MDP: its rewards, discount and anchors.
+
+        Args:
+            instance: from ``unipac.envs``.
+            rounds: not needed; searches stop by themselves.
+            seed: not needed; nothing is random but the samples.
+            parameters: further arguments of the search.
+        """
+        check.require(isinstance(instance, DiscountedMDP), "instance", "a DiscountedMDP", instance)
+        told = {name: getattr(instance, name) for name in ("rewards", "discount", "anchors", "coefficients")}
+        return cls(**{**told, **parameters})
+
+    def _check_instance(self, instance: Any) -> None:
+        fits = isinstance(instance, DiscountedMDP) and np.array_equal(instance.rewards, self.rewards)
+        fits = fits and instance.discount == self.discount
+        check.require(fits, "instance", "a DiscountedMDP with these rewards and this discount", instance)
+
+    # -- what is told --------------------------------------------------------------------------
+
+    def _n_arms(self) -> int:
+        return int(self.rewards.size)
+
+    def _nothing(self) -> Integers:
+        return np.empty((0, len(self.rewards)), dtype=np.int64)
+
+    def _read(self, sums: Any, batch: Batch) -> Integers:
+        """How often each next state came, (m, S): integers with the sums that were asked for."""
+        told = floats("counts", sums)
+        shape = (len(batch.arms), len(self.rewards))
+        check.require(told.shape == shape, "counts", f"of shape {shape}, by pair and next state", told.shape)
+        whole = bool(((told >= 0) & (told == np.floor(told)) & (told <= MOST_SAMPLES)).all())
+        check.require(whole, "counts", "numbers of next states", told)
+        fits = np.array_equal(told.sum(axis=1), batch.counts)
+        check.require(fits, "counts", f"with the sums {batch.counts} of the batch", told.sum(axis=1))
+        return told.astype(np.int64)
+
+    # -- what the algorithms use ---------------------------------------------------------------
+
+    def _each(self, samples: int) -> tuple[Integers, Integers]:
+        """So many samples of each anchor."""
+        return self._anchors, np.full(len(self._anchors), min(samples, MOST_SAMPLES))
+
+    def _q(self, w: Array) -> Array:
+        """Q = r + γ ⟨λ, w⟩, (S, A), from the means of a value at the anchors, (K,)."""
+        mixed = w.reshape(self.rewards.shape) if self.coefficients is None else self.coefficients @ w
+        found: Array = self.rewards + self.discount * mixed
+        return found
+
+    def _error(self, e: Array) -> Array:
+        """γ ⟨|λ|, e⟩, (S, A): how far that may be off."""
+        mixed = e.reshape(self.rewards.shape) if self.coefficients is None else np.abs(self.coefficients) @ e
+        found: Array = self.discount * mixed
+        return found
+
+    def _planned(self, counts: Integers) -> tuple[Array, Integers]:
+        """The optimal value of the model that has these frequencies, and its greedy policy."""
+        model = counts / counts.sum(axis=1, keepdims=True)
+        value = self._start.value
+        top = 1 / (1 - self.discount)
+        for _ in range(_MOST_BACKUPS):
+            q = self._q(model @ value)
+            before, value = value, np.clip(q.max(axis=1), 0.0, top)
+            if float(np.abs(value - before).max()) <= 1e-10 * top * (1 - self.discount):
+                break
+        return value, q.argmax(axis=1)
+
+
+def means(counts: Integers, value: Array, failure: float) -> tuple[Array, Array]:
+    """The mean of a value over the next states of each anchor, (K,), and how far off, on either side.
+
+    Each side of each anchor fails with probability at most ``failure``; ``value`` must not depend on the samples.
+    """
+    n = int(counts[0].sum())
+    low = float(value.min())
+    span = float(value.max()) - low
+    shares = counts / n
+    w = shares @ (value - low)
+    error = np.full(len(w), sampling.hoeffding(n, failure / 2, span=span))
+    if n > 1:
+        variance = np.maximum(shares @ (value - low) ** 2 - w**2, 0.0) * (n / (n - 1))
+        error = np.minimum(error, sampling.empirical_bernstein(variance, n, failure / 2, span=span))
+    return w + low, error
