@@ -12,7 +12,7 @@ help:
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
-	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
+	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
