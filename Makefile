@@ -11,14 +11,14 @@ help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
-	@echo "make validate  the long measurements behind the claims of the docs (about 10 minutes)"
+	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
 	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
-	@echo "make paper     the full experiments, their report and docs/results/experiments.md (up to an hour)"
+	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour)"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.experiments: pyproject.toml

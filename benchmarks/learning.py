@@ -1,8 +1,8 @@
-"""Episodes to learn Gymnasium's toy problems and ICU-Sepsis: CertVI beside tuned Q-learning and PSRL.
+"""Episodes to learn Gymnasium's toy problems: CertVI beside tuned Q-learning and PSRL.
 
-    python benchmarks/learning.py                    all below but tune; renews docs/results/benchmarks.md
+    python benchmarks/learning.py                    all problems; renews docs/results/benchmarks.md
     python benchmarks/learning.py tune PROBLEM       the grid of Q-learning
-    python benchmarks/learning.py PROBLEM            FrozenLake | CliffWalking | Taxi | sepsis
+    python benchmarks/learning.py PROBLEM            FrozenLake | CliffWalking | Taxi
 
 *Episodes to learn*: the first episode from which the exact value of a policy stays at least
 V* − 0.05 (V* − V of random actions) for 200 episodes; the median of 10 seeds. Of CertVI two policies are valued: what
@@ -328,44 +328,6 @@ def measure(name, row):
     }
 
 
-def sepsis(kind, episodes, **told):
-    """ICU-Sepsis, H = 20: value of the greedy policy and certificate after so many episodes."""
-    mdp, _ = unipac.data.icu_sepsis(horizon=20)
-    if kind == "CertVI":
-        told |= {"homogeneous": True, "return_range": (0.0, 1.0)}
-    agent = unipac.AGENTS[kind].made_for(mdp, **told)
-    chances, start = mdp.tables[0].cumsum(axis=2), mdp.initial.cumsum()
-    rewards, ends = mdp.reward_tables[0], np.asarray(mdp.terminal)
-    rng, began = np.random.default_rng(0), time.process_time()
-    for _ in range(episodes):
-        s, steps, action = (
-            int(np.searchsorted(start, rng.random() * start[-1])),
-            [],
-            agent._plan().action[:, 0],
-        )
-        for h in range(mdp.horizon):
-            a = int(action[h, s])
-            t = min(int(np.searchsorted(chances[s, a], rng.random(), side="right")), mdp.n_states - 1)
-            steps.append((s, a, 0, float(rewards[s, a]), -1 if ends[t] else t))
-            if ends[t]:
-                break
-            s = t
-        agent._learn(Episode(*(np.array(column) for column in zip(*steps, strict=True))))
-    plan = agent._plan()
-    policies = (
-        {"played": plan.action[:, 0]} if kind != "QLearning" else {"greedy": np.asarray(agent.policy())}
-    )
-    if kind == "CertVI":
-        policies["recommended"] = np.asarray(agent.recommended().policy)
-    shown = ", ".join(
-        f"{name} {mdp.initial @ unipac.envs.policy_value(mdp, np.asarray(policy))[0]:.4f}"
-        for name, policy in policies.items()
-    )
-    proven = "" if plan.lower is None else f", certificate {mdp.initial @ (plan.bound - plan.lower):.4f}"
-    each = 1e3 * (time.process_time() - began) / episodes
-    print(f"{kind} {told} after {episodes:,}: {shown}{proven}; {each:.1f} ms an episode", flush=True)
-
-
 def shown(values, most):
     """Median (least to largest) of episodes to learn."""
     if not values or np.isnan(values[0]):
@@ -388,10 +350,9 @@ def table(results):
             )
             proven = "" if row["certificate"] is None else f"{row['certificate']:.3g}"
             cells = (shown(row[key], row["most"]) for key in ("played", "recommended"))
-            lines.append(
-                f"| {name} | {agent}, {row['seeds']} seeds | {' | '.join(cells)} | {proven} | {row['seconds']:.1f} | "
-                f"{row['megabytes']:.0f} |"
-            )
+            agent += f", {row['seeds']} seed" + "s" * (row["seeds"] > 1)
+            spent = f"{row['seconds']:.1f} | {row['megabytes']:.0f}"
+            lines.append(f"| {name} | {agent} | {' | '.join(cells)} | {proven} | {spent} |")
     return "\n".join(lines)
 
 
@@ -421,9 +382,5 @@ if __name__ == "__main__":
         tune(sys.argv[2])
     elif what == "row":
         print(json.dumps(measure(sys.argv[2], int(sys.argv[3]))))
-    elif what == "sepsis":
-        sepsis(
-            sys.argv[2], int(sys.argv[3]), **{k: float(v) for k, v in (x.split("=") for x in sys.argv[4:])}
-        )
     else:
         main()

@@ -16,7 +16,7 @@ from unipac import _lazy
 from unipac.envs.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac import bandits, data, envs, mdp, metrics, pac, registry, theory
+    from unipac import bandits, data, deployment, envs, features, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing her
     from unipac.bandits.nested_oful import NestedOFUL
     from unipac.bandits.oful import OFUL
     from unipac.bandits.upac_oful import UPACOFUL
+    from unipac.deployment.deployment import Deployment
     from unipac.mdp.base.records import EpisodeTrace
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
@@ -40,12 +41,15 @@ _HOMES = {
     "Batch": "unipac.pac.base",
     "Bounds": "unipac.bandits.base.records",
     "Decision": "unipac.bandits.base.records",
+    "Deployment": "unipac.deployment.deployment",
     "EpisodeTrace": "unipac.mdp.base.records",
     "Level": "unipac.bandits.base.records",
     "Trace": "unipac.bandits.base.records",
     "bandits": "unipac.bandits",
     "data": "unipac.data",
+    "deployment": "unipac.deployment",
     "envs": "unipac.envs",
+    "features": "unipac.features",
     "load": "unipac._agents",
     "mdp": "unipac.mdp",
     "metrics": "unipac.metrics",
@@ -65,6 +69,7 @@ __all__ = [
     "Batch",
     "Bounds",
     "Decision",
+    "Deployment",
     "EpisodeTrace",
     "Level",
     "LinGapE",
@@ -74,7 +79,9 @@ __all__ = [
     "Trace",
     "bandits",
     "data",
+    "deployment",
     "envs",
+    "features",
     "load",
     "mdp",
     "metrics",

@@ -144,6 +144,32 @@ def check_absorb(case: Case) -> None:
 
 
 @promise
+def check_levels(case: Case) -> None:
+    """``absorb(levels=)`` of what was decided is the updates, in any order, bit for bit, for every agent."""
+    agent, other = case.make(), case.make()
+    decisions = [agent.choose(offered(case, t)) for t in range(4)]
+    rounds = []
+    for t in range(4, 60):
+        decisions.append(agent.choose(offered(case, t)))
+        done = decisions.pop((7 * t) % 4)
+        agent.update(done, 0.1 * (t % 5))
+        rounds.append((done.action, 0.1 * (t % 5), done.level))
+    for decision in decisions:
+        agent.forget(decision)
+    X, y, levels = (np.array(column) for column in zip(*rounds, strict=True))
+    other.absorb(X[:20], y[:20], levels=levels[:20])
+    other.absorb(X[20:], y[20:], levels=levels[20:])
+    check(other.rounds == 56 and agent.digest() == other.digest(), "absorbed with levels")
+    waiting = agent.choose(offered(case, 60))
+    check(agent.digest() != other.digest(), "what is pending counts")
+    agent.update(waiting, 0.3)
+    check(agent.digest() != other.digest(), "what was learned counts")
+    refused(other, other.absorb, X, y, levels=levels[:3])
+    refused(other, other.absorb, X, y, levels=levels + 1e9)
+    refused(other, other.absorb, X, y, levels=-1 - levels)
+
+
+@promise
 def check_goes_on(case: Case, way: str, folder: Path) -> None:
     """A copy goes on bit for bit, what is pending included, and shares nothing with the original."""
     agent, judge = case.make(), case.make()
@@ -343,6 +369,7 @@ CHECKS = {
     "choosing learns nothing": check_choosing_learns_nothing,
     "times": check_times,
     "absorb": check_absorb,
+    "levels": check_levels,
     "late rewards": check_late_rewards,
     "bad input": check_bad_input,
     "certificates": check_certificates,

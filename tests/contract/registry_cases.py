@@ -154,7 +154,12 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
     """The same on several MDPs, lazily planned, with a proven radius, and with a feature map."""
     case = mdp_case(cls, label)
     cases = variants(
-        case, {"replan": "lazy"}, {"radius": "finite"}, {"bonus_scale": 0.1}, {"radius": "mixture"}
+        case,
+        {"replan": "lazy"},
+        {"radius": "finite"},
+        {"radius": "vertex"},
+        {"bonus_scale": 0.1},
+        {"radius": "mixture"},
     )
     simplex = unipac.envs.random_simplex(4, 2, 3, 3, seed=4)
     for option in ({}, {"radius": "mixture", "replan": "lazy", "bonus_scale": 0.05}):

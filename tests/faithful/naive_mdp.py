@@ -16,14 +16,26 @@ class NaiveFLUTE:
     """Algorithm 2 of He, Zhou, Gu (2021), line by line, with the repairs C6 (l = 1) and C7 (clip at zero).
 
     nested: level l regresses on C^1 u ... u C^l. cap: "H" or "H-h+1". beta(l, Sigma) -> radius.
-    single: one set per stage, no levels (LSVI-UCB, Jin et al. 2020).
+    single: one set per stage, no levels (LSVI-UCB, Jin et al. 2020). centred: targets are r + V(s') - (H-h)/2.
     """
 
-    def __init__(self, features, horizon, beta, *, regularization=1.0, nested=False, cap="H", single=False):
+    def __init__(
+        self,
+        features,
+        horizon,
+        beta,
+        *,
+        regularization=1.0,
+        nested=False,
+        cap="H",
+        single=False,
+        centred=False,
+    ):
         self.phi = np.asarray(features)  # (states, actions, d)
         self.H, self.beta, self.lam = horizon, beta, regularization
         self.nested, self.single = nested, single
         self.cap = [horizon if cap == "H" else horizon - h + 1 for h in range(1, horizon + 1)]
+        self.centre = [(horizon - h) / 2 if centred else 0.0 for h in range(1, horizon + 1)]
         self.C = [{} for _ in range(horizon)]  # C[h-1][l]: list of (s, a, r, s')
         self.S = 1
 
@@ -51,12 +63,14 @@ class NaiveFLUTE:
                 Sigma = self.gram(h, level)  # line 6
                 b = np.zeros(Sigma.shape[0])
                 for s, a, r, nxt in self.data(h, level):  # line 7
-                    b += self.phi[s, a] * (r + V[level - 1][nxt])
+                    b += self.phi[s, a] * (r + V[level - 1][nxt] - self.centre[h - 1])
                 w = np.linalg.solve(Sigma, b)  # line 8
                 solved = np.linalg.solve(Sigma, self.phi.reshape(-1, len(b)).T)
                 width = np.sqrt((self.phi.reshape(-1, len(b)).T * solved).sum(axis=0))
                 values = self.phi.reshape(-1, len(b)) @ w + self.beta(level, Sigma) * width
-                values = np.clip(values, 0, self.cap[h - 1])  # line 9; the lower clip is repair C7
+                values = np.clip(
+                    self.centre[h - 1] + values, 0, self.cap[h - 1]
+                )  # line 9; the lower clip is repair C7
                 Q.append(values.reshape(n_states, n_actions))
             # line 12: V^l = max_a min_{i <= l} Q^i
             V = [np.min(Q[:level], axis=0).max(axis=1) for level in range(1, self.S + 1)]

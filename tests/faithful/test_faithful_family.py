@@ -1,6 +1,7 @@
 """The stages, the balls and Thompson sampling decide as the slow transcriptions in ``judge_bandits``."""
 
 import copy
+import itertools
 import math
 
 import judge_bandits as judges
@@ -16,9 +17,9 @@ KINDS = ["norms", "collinear", "unit", "arms", "repeats"]
 
 
 def draws(seed):
-    """The draws of LinTS, for the judge."""
-    rng = np.random.default_rng(seed)
-    return lambda dim: (rng.standard_normal(dim),)
+    """The draws of LinTS, for the judge: those of decision k come from (seed, k)."""
+    numbers = itertools.count()
+    return lambda dim: (np.random.default_rng((seed, next(numbers))).standard_normal(dim),)
 
 
 def nothing(dim):

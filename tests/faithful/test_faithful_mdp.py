@@ -291,9 +291,10 @@ def lower_values(judge, beta, cap):
                 for i, Sigma in zip(sets, grams, strict=True):
                     b = np.zeros(d)
                     for seen, taken, reward, following in judge.data(h, i):
-                        b += judge.phi[seen, taken] * (reward + low[level, following])
+                        target = reward + low[level, following] - judge.centre[h - 1]
+                        b += judge.phi[seen, taken] * target
                     solved = np.linalg.solve(Sigma, x)
-                    value = b @ solved - beta(i, Sigma) * np.sqrt(x @ solved)
+                    value = judge.centre[h - 1] + b @ solved - beta(i, Sigma) * np.sqrt(x @ solved)
                     now[previous, s] = max(now[previous, s], min(value, cap[h - 1]))
         low = now
     return low
@@ -330,7 +331,7 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
             2, horizon, level, DELTA, n_states=2, regularization=regularization,
             nested=name == "NestedFLUTE", **extra,
         )  # fmt: skip
-        return 0.5 * horizon * np.sqrt(np.linalg.slogdet(Sigma / regularization)[1] + inside) + outside
+        return 0.5 * (horizon - 1) * np.sqrt(np.linalg.slogdet(Sigma / regularization)[1] + inside) + outside
 
     judge = NaiveFLUTE(
         mdp.features,
@@ -338,8 +339,9 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
         lambda level, Sigma: scale * beta(level, Sigma),
         regularization=regularization,
         nested=name == "NestedFLUTE",
-        cap="H-h+1" if name == "NestedFLUTE" else "H",
+        cap="H-h+1",
         single=name == "LSVIUCB",
+        centred=True,
     )
     uniforms = episode_uniforms(5, 0, horizon)
     lowest = 0.0
@@ -362,6 +364,34 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
         replay(mdp, judge, k % 2, uniforms[k], trace, 0)
     assert lowest > 0.05
     assert horizon == 1 or bound.max() < 2.0
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_radius_of_every_stage_is_that_of_the_theory(name):
+    """With what is left after a stage; at the last one there is no noise, and the ridge is all."""
+    mdp = random_simplex(n_states=3, n_actions=2, dim=3, horizon=4, seed=1)
+    extra = {"episodes": 500} if name == "LSVIUCB" else {}
+    agent = AGENTS[name](mdp.features, horizon=4, radius="finite", regularization=0.5, **extra)
+    agent.play(mdp, episodes=300, seed=0)
+    data = agent.state.data
+    for level in agent.levels():
+        h, i = level.stage - 1, level.level - 1
+        inside, outside = mdp_radii.finite_constants(
+            3,
+            4,
+            level.level,
+            0.05,
+            n_states=3,
+            regularization=0.5,
+            nested=name == "NestedFLUTE",
+            stage=h + 1,
+            **extra,
+        )
+        right = 0.5 * (3 - h) * np.sqrt(data.logdet[h, i] + inside) + outside
+        assert level.radius == pytest.approx(right, rel=1e-12)
+    assert agent.levels()[-1].radius == pytest.approx(np.sqrt(3 * 0.5))
+    np.testing.assert_array_equal(agent.caps, [4, 3, 2, 1])
+    np.testing.assert_array_equal(agent._way.rules.centre, [1.5, 1.0, 0.5, 0.0])
 
 
 def test_a_radius_too_small_gives_wrong_certificates():

@@ -12,7 +12,7 @@ from unipac.envs import random_simplex
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
 from unipac.mdp.linear.base import transitions
 from unipac.mdp.linear.base.episodes import Rules
-from unipac.mdp.linear.base.radius import radius_rules
+from unipac.mdp.linear.base.radius import centres, radius_rules
 from unipac.mdp.linear.base.stored import Stored
 
 DELTA = 0.1
@@ -40,6 +40,7 @@ def rules_of(name, horizon, dim, *, scale, regularization, replan, levels=8, rad
         scale=scale,
         rise=-1.0 if replan == "always" else math.log(1.25) + 1e-9,
         constants=constants,
+        centre=centres(radius, horizon),
     )
 
 
@@ -304,12 +305,40 @@ def test_room_for_more_levels():
             np.testing.assert_array_equal(small.q_values(h, phi), large.q_values(h, phi))
 
 
+@pytest.mark.parametrize("name", ["FLUTE", "NestedFLUTE"])
+def test_with_the_explicit_radius_storing_is_counting(name):
+    """The same actions and values; targets are centred in both. Some episodes end early."""
+    mdp = random_simplex(n_states=4, n_actions=3, dim=3, horizon=3, seed=2)
+    told = {"horizon": 3, "radius": "explicit", "bonus_scale": 0.01, "replan": "always"}
+    counting = unipac.AGENTS[name](mdp.features, **told)
+    storing = unipac.AGENTS[name](feature_map=lambda s: mdp.features[s], n_actions=3, dim=3, **told)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        s = int(rng.integers(4))
+        for h in range(3):
+            a = counting.act(s)
+            assert storing.act(s) == a
+            t = int(rng.choice(4, p=mdp.transitions[h, s, a]))
+            over = bool(rng.random() < 0.1)
+            for agent in (counting, storing):
+                agent.observe(mdp.rewards[h, s, a], t, terminated=over)
+            if over:
+                break
+            s = t
+    counting._plan()
+    storing.state.plan()
+    for h in range(3):
+        for s in range(4):
+            slow = storing.state.q_values(h, mdp.features[s])
+            np.testing.assert_allclose(slow, counting.state.plan.Q[h, : len(slow), s], atol=1e-9)
+
+
 def test_fixed_radius_and_negligible_features():
     options = {"scale": 0.01, "regularization": 1.0, "replan": "always"}
     engine = engine_of("NestedFLUTE", 2, 2, 3, radius="explicit", **options)
-    np.testing.assert_allclose(engine.data.beta[:, 0], engine.rules.constants[0, 0])
+    np.testing.assert_allclose(engine.data.beta[:, 0], engine.rules.constants[0, 0, 0])
     engine.prepare()
-    np.testing.assert_allclose(engine.estimates.beta[:, 0], 0.01 * engine.rules.constants[0, 0])
+    np.testing.assert_allclose(engine.estimates.beta[:, 0], 0.01 * engine.rules.constants[0, 0, 0])
     zero = np.zeros((2, 3))
     for _ in range(5):
         engine.prepare()

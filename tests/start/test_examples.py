@@ -23,9 +23,19 @@ def test_frozen_lake(monkeypatch, capsys):
     assert lines[0].endswith("best value 0.7442")
     rows = [[float(number) for number in line.replace(",", "").split()] for line in lines[3:]]
     assert [row[0] for row in rows] == [250, 500, 600]
-    for _, certified, plain, eager, certificate in rows:
+    for _, certified, recommended, plain, eager, certificate in rows:
         assert 0.7442 - certified <= certificate <= 1.0  # the certificate holds
-        assert max(certified, plain, eager) <= 0.7443
+        assert max(certified, recommended, plain, eager) <= 0.7443
+
+
+def test_model_router(monkeypatch, capsys):
+    lines = printed("model_router.py", monkeypatch, capsys, "--requests", "1600")
+    rows = [re.match(r" *([\d,]+) +([\d.]+) +([\d.]+) +tiny", line) for line in lines[1:4]]
+    lost, certificates = ([float(row[k]) for row in rows] for k in (2, 3))
+    assert lost[2] < lost[0] < 0.3
+    assert 1.5 >= certificates[0] > certificates[2] > lost[2]
+    assert lines[4] == "every request lost at most its certificate: True; drift alarm: False"
+    assert lines[5].endswith("(in truth code)")
 
 
 def test_icu_sepsis(monkeypatch, capsys):

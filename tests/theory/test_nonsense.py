@@ -58,6 +58,15 @@ SENSIBLE = {
     "discount": 0.5,
     "anchors": 3,
     "mass": 1.0,
+    "pool": 3,
+    "stage": 1,
+    "t": 3.0,
+    "value_norm": 1.0,
+    "homogeneous": True,
+    "likelihood": False,
+    "low": 0.0,
+    "high": 1.0,
+    "most": 0.1,
 }
 
 OTHERWISE = {
@@ -66,7 +75,9 @@ OTHERWISE = {
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
     "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},
-    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]]},
+    "identification_time": {"arms": [[1.0, 0.0], [0.0, 1.0]], "targets": [[1.0, 0.5], [0.0, 1.0]]},
+    "anytime_mistake_bound": {"radius": "both", "nested": False},
+    "vtr_mistake_bound": {"certificates": False},
 }
 """Arguments that mean something else in these functions."""
 

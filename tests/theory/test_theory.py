@@ -8,7 +8,16 @@ import pytest
 
 import unipac
 from unipac import theory
-from unipac.theory import determinant, level_delta, level_size, mistake_bound, mixture, regret_bound, theorem
+from unipac.theory import (
+    determinant,
+    level_delta,
+    level_size,
+    mdp_radii,
+    mistake_bound,
+    mixture,
+    regret_bound,
+    theorem,
+)
 
 
 @pytest.mark.parametrize("regularization", [0.1, 1.0, 4.0])
@@ -164,17 +173,26 @@ def test_explicit_radii_of_flute():
     """The table of the audit (C9), δ = 0.05, l = 1, 2, 3, 5, 8, 12; its grid over e was coarser."""
     table = {(2, 2): (16, 22, 27, 36, 48, 64), (4, 5): (66, 91, 113, 152, 206, 274)}
     for (d, H), values in table.items():
-        found = [theory.flute_explicit(d, H, level, 0.05) for level in (1, 2, 3, 5, 8, 12)]
+        levels = (1, 2, 3, 5, 8, 12)
+        found = [mdp_radii.uncentred_explicit(d, H, level, 0.05, 1.0, False) for level in levels]
         np.testing.assert_allclose(found, values, rtol=0.03)
+        centred = [theory.flute_explicit(d, H, level, 0.05) for level in levels]
+        assert (np.array(centred) <= np.array(found) * (H - 1) / H * (1 + 1e-12)).all()  # the bias is halved
+        # For H = 1 nothing is unknown but the reward, without noise: √(dλ).
+        assert theory.flute_explicit(d, 1, 3, 0.05, regularization=0.25) == pytest.approx(math.sqrt(d / 4))
 
 
 def test_finite_radius_of_flute():
-    """The row "10, 5, 5 states" of the same table: 45 48 51 56 62 68, for full levels."""
-    found = []
-    for level in (1, 2, 3, 5, 8, 12):
-        members = 5 * level_size(10, level)
-        found.append(theory.flute_finite(10 * math.log1p(members / 10), 10, 5, level, 0.05, n_states=5))
-    np.testing.assert_allclose(found, (45, 48, 51, 56, 62, 68), atol=0.6)
+    """By its formula, for full levels and values up to R = H − h; the best e on a finer grid."""
+    for stage in (1, 3, 4):
+        for level in (1, 2, 3, 5, 8, 12):
+            R, n = 5 - stage, 5 * level_size(10, level)
+            logdet = 10 * math.log1p(n / 10)
+            e = R * np.geomspace(1e-9, 1, 20_000)
+            root = logdet + 2 * 5 * np.log1p(R / (2 * e)) + 2 * math.log(2 * 5 * level * (level + 1) / 0.05)
+            right = (R / 2 * np.sqrt(root) + 2 * e * math.sqrt(n)).min() + (1 + R / 2) * math.sqrt(10)
+            found = theory.flute_finite(logdet, 10, 5, level, 0.05, n_states=5, stage=stage)
+            assert found == pytest.approx(right, rel=1e-3)
 
 
 def test_flute_mistake_bound_with_one_stage_by_hand():

@@ -9,7 +9,7 @@ x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random   
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,12 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.bandits.base.ball import bound_all
 from unipac.bandits.base.cut import BallBounds
-from unipac.bandits.base.levelled import OptimisticAgent, Saved
-from unipac.linalg.levels import Levels
+from unipac.bandits.base.levelled import OptimisticAgent
 
 Array = NDArray[np.float64]
 
 TIE = 1e-9
 """Values this close to the largest, relative to it and to S ‖x‖, are ties."""
-
-
-class SavedBall(NamedTuple):
-    """What goes to a file."""
-
-    levels: Saved
-    ties: np.random.Generator
 
 
 @agent
@@ -46,6 +38,7 @@ class BallOFUL(BallBounds, OptimisticAgent):
     """
 
     theorem: ClassVar[str] = "regret"
+    draws: ClassVar[bool] = True
 
     seed: int = parameter(
         0, lambda name, value: check.count(name, value, least=0), "of the generator that breaks ties"
@@ -54,21 +47,12 @@ class BallOFUL(BallBounds, OptimisticAgent):
     def _is_cut(self) -> bool:
         return True
 
-    def _empty(self) -> Levels:
-        self._ties = np.random.default_rng(self.seed)
-        return super()._empty()
-
     def _choose(self, X: Array) -> tuple[int, int]:
         out = np.empty((4, len(X)))
         bound_all(self.state.rows[0], self.bonus_scale * self.state.beta[0], self.norm, X, out)
         ucb = out[2]
         scale = max(self.norm * math.sqrt((X * X).sum(axis=1).max()), abs(ucb.max()))
         tied = np.flatnonzero(ucb >= ucb.max() - TIE * scale)
-        return int(tied[0] if len(tied) == 1 else tied[self._ties.integers(len(tied))]), 1
-
-    def _saved(self) -> Any:
-        return SavedBall(super()._saved(), self._ties)
-
-    def _restored(self, saved: Any) -> Levels:
-        self._ties = saved.ties
-        return super()._restored(saved.levels)
+        if len(tied) == 1:
+            return int(tied[0]), 1
+        return int(tied[np.random.default_rng((self.seed, self._number())).integers(len(tied))]), 1

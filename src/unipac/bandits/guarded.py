@@ -88,7 +88,7 @@ class Guarded(GuardAgent):
             f"action_norm={given.action_norm:g}",
         )
         self.dim, self.heuristic = given.dim, copy.copy(given)
-        self.__dict__["counts_many"] = given.counts_many
+        self.__dict__.update(counts_many=given.counts_many, draws=given.draws)
         # One that is a single regression on all data has that of the guard, or one of its own.
         self._single = type(given) in (LinUCB, OFUL) and given.fixed_actions is None
         self._shared = self._single and given.regularization == self.regularization
@@ -97,12 +97,13 @@ class Guarded(GuardAgent):
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        work = kernels.workspace(len(X), self.dim, self._closed + 1)
+        work = self._workspace(len(X))
         kernels.look(self.state, X, work)
         k, level, count, last = kernels.guard(self.state, self._closed, X, work)
         if k < 0 and self._shared:
             k = kernels.pick(self.state, self._inner._confidence, count, work)
         elif k < 0:
+            self._inner._surplus = self._number() - self._inner._rounds  # it draws as the guard counts
             k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
         mean, width, ucb, lcb, certificate, refuted = kernels.verdict(self.state, self._rules, k, last, work)
         if self._is_cut() and not refuted:
@@ -115,7 +116,8 @@ class Guarded(GuardAgent):
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         self._make_room(times)
-        room = kernels.scratch(self.state)
+        level = min(level, self._closed)  # of an honest round it is
+        room = self._scratch()
         self._closed = kernels.learn(
             self.state, self._closed, self._rounds, self._rules, x, y, level, times, math.nan, room
         )

@@ -14,25 +14,16 @@ vanish, so bad actions come back for ever: not uniform-PAC. ``Guarded(LinTS(...)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.levelled import Saved
 from unipac.bandits.base.regressions import RegressionsAgent
-from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]
-
-
-class SavedSampler(NamedTuple):
-    """What goes to a file."""
-
-    levels: Saved
-    sampler: np.random.Generator
 
 
 @agent
@@ -51,6 +42,7 @@ class LinTS(RegressionsAgent):
 
     theorem: ClassVar[str] = "regret"
     counts_many: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
 
     delta: float = parameter(0.05, check.probability, "δ of the frequentist scale")
     scale: str = parameter(
@@ -63,17 +55,6 @@ class LinTS(RegressionsAgent):
         """Regret with the frequentist scale; nothing with the posterior, which is right on average over a prior."""
         return self.theorem if self.scale == "frequentist" else "none"
 
-    def _empty(self) -> Levels:
-        self._sampler = np.random.default_rng(self.seed)
-        return super()._empty()
-
-    def _saved(self) -> Any:
-        return SavedSampler(super()._saved(), self._sampler)
-
-    def _restored(self, saved: Any) -> Levels:
-        self._sampler = saved.sampler
-        return super()._restored(saved.levels)
-
     def _spread(self) -> float:
         return self.noise if self.scale == "posterior" else self._mixture(0, self.delta)
 
@@ -83,5 +64,6 @@ class LinTS(RegressionsAgent):
 
     def _choose(self, X: Array) -> tuple[int, int]:
         d, rows = self.dim, self.state.rows[0]
-        drawn = rows[:, d + 1] + self._spread() * self._sampler.standard_normal(d)
+        sampler = np.random.default_rng((self.seed, self._number()))
+        drawn = rows[:, d + 1] + self._spread() * sampler.standard_normal(d)
         return int((X @ (np.tril(rows[:, :d]).T @ drawn)).argmax()), 1

@@ -57,6 +57,9 @@ class VCLSupLinUCB(RegressionsAgent):
     def _entries(self) -> int:
         return max(1, self._layers())
 
+    def _level_range(self) -> tuple[int, int]:
+        return 0, self._layers()
+
     def _sound(self, size: NDArray[np.int64]) -> bool:
         return int(size.sum()) <= self._rounds
 

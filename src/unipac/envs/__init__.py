@@ -2,8 +2,8 @@
 
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
-factories of `LinearMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``. Any other MDP
-with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
+factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``.
+Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
 """
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
         random_simplex,
         river_swim,
     )
+    from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
+    from unipac.envs.mixtures import (
+        VTRKiller,
+        hypercube_mixture,
+        mixture_swim,
+        random_mixture,
+        vtr_killer,
+    )
     from unipac.envs.planning import Optimum, level_policy_value
     from unipac.envs.published import from_gymnasium
 
@@ -50,11 +58,13 @@ __all__ = [
     "LSVIKiller",
     "LinearMDP",
     "LinearMDPEnv",
+    "MixtureMDP",
     "NoiseKind",
     "Optimum",
     "Rounds",
     "Simulator",
     "SwitchingArms",
+    "VTRKiller",
     "appendix_a",
     "deep_sea",
     "digits",
@@ -65,19 +75,24 @@ __all__ = [
     "frozen_lake",
     "grid_world",
     "hypercube",
+    "hypercube_mixture",
     "killer",
     "killer_phases",
     "level_policy_value",
     "lsvi_killer",
     "misspecified",
+    "mixture_swim",
+    "model_ensemble",
     "optimal",
     "policy_value",
     "random_anchors",
+    "random_mixture",
     "random_simplex",
     "river_swim",
     "soare",
     "sphere",
     "uneven_noise",
+    "vtr_killer",
 ]
 
 _NAMES = {
@@ -102,6 +117,8 @@ _NAMES = {
         "random_simplex",
         "river_swim",
     ),
+    "mixture_mdp": ("MixtureMDP", "model_ensemble"),
+    "mixtures": ("VTRKiller", "hypercube_mixture", "mixture_swim", "random_mixture", "vtr_killer"),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
     "simulation": (),

@@ -8,9 +8,9 @@ from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
 from unipac.envs.classification import digits
 from unipac.envs.contexts import filling, sphere, uneven_noise
+from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.instance import BanditInstance
 from unipac.envs.killers import appendix_a, killer, killer_phases
-from unipac.envs.linear_mdp import LinearMDP
 from unipac.envs.mdps import (
     deep_sea,
     frozen_lake,
@@ -20,6 +20,7 @@ from unipac.envs.mdps import (
     random_simplex,
     river_swim,
 )
+from unipac.envs.mixtures import hypercube_mixture, mixture_swim, random_mixture, vtr_killer
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
@@ -37,7 +38,19 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     )
 }
 
-MDPS: dict[str, Callable[..., LinearMDP]] = {
+MDPS: dict[str, Callable[..., FiniteMDP]] = {
     factory.__name__: factory
-    for factory in (river_swim, random_simplex, deep_sea, grid_world, frozen_lake, hypercube, lsvi_killer)
+    for factory in (
+        river_swim,
+        random_simplex,
+        deep_sea,
+        grid_world,
+        frozen_lake,
+        hypercube,
+        lsvi_killer,
+        mixture_swim,
+        random_mixture,
+        hypercube_mixture,
+        vtr_killer,
+    )
 }

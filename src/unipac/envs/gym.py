@@ -30,7 +30,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     otherwise at the last stage than before: agents that pool the stages must ``play(mdp)`` instead.
 
     Args:
-        mdp: any FiniteMDP, or the name of a linear one in ``unipac.envs.MDPS``.
+        mdp: any FiniteMDP, or the name of one in ``unipac.envs.MDPS``.
         render_mode: None; there is nothing to draw.
         arguments: arguments of the factory, if the MDP is given by name.
 
@@ -54,7 +54,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         if isinstance(mdp, str):
             mdp = MDPS[check.one_of("mdp", mdp, tuple(MDPS))](**arguments)
         else:
-            check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP or the name of a linear one", mdp)
+            check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP or the name of one", mdp)
             check.require(not arguments, "arguments", "given with a name only", arguments)
         self.mdp = mdp
         self.render_mode = None

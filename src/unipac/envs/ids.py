@@ -1,4 +1,4 @@
-"""The names under which Gymnasium knows the linear MDPs of this library; Gymnasium is not imported for it."""
+"""The names under which Gymnasium knows the MDPs of this library; Gymnasium is not imported for it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ IDS = {
     "unipac/FrozenLake-v0": "frozen_lake",
     "unipac/Hypercube-v0": "hypercube",
     "unipac/LSVIKiller-v0": "lsvi_killer",
+    "unipac/MixtureSwim-v0": "mixture_swim",
+    "unipac/RandomMixture-v0": "random_mixture",
+    "unipac/HypercubeMixture-v0": "hypercube_mixture",
+    "unipac/VTRKiller-v0": "vtr_killer",
 }
 """Gymnasium's id of each factory in ``unipac.envs.MDPS``."""
 

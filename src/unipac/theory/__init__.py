@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unipac.theory.identification import identification_time
     from unipac.theory.mdp_bounds import flute_mistake_bound
     from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
+    from unipac.theory.noise import bounded_noise
     from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
     from unipac.theory.sampling import empirical_bernstein, hoeffding, ppq_samples
     from unipac.theory.tabular import (
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
         ubev,
     )
     from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
+    from unipac.theory.vtr import likelihood_threshold, vtr_mistake_bound
 
 _HOMES = {
     "anytime_mistake_bound": "unipac.theory.elimination",
+    "bounded_noise": "unipac.theory.noise",
     "certvi_mistake_bound": "unipac.theory.tabular",
     "determinant": "unipac.theory.radii",
     "dirichlet_threshold": "unipac.theory.tabular",
@@ -48,6 +51,7 @@ _HOMES = {
     "kt": "unipac.theory.tabular",
     "level_delta": "unipac.theory.radii",
     "level_size": "unipac.theory.bounds",
+    "likelihood_threshold": "unipac.theory.vtr",
     "lsvi_ucb": "unipac.theory.mdp_radii",
     "mistake_bound": "unipac.theory.bounds",
     "mixture": "unipac.theory.radii",
@@ -61,10 +65,12 @@ _HOMES = {
     "theorem_is_proven": "unipac.theory.radii",
     "ubev": "unipac.theory.tabular",
     "upac_lsvi_mistake_bound": "unipac.theory.upac_lsvi",
+    "vtr_mistake_bound": "unipac.theory.vtr",
 }
 
 __all__ = [
     "anytime_mistake_bound",
+    "bounded_noise",
     "certvi_mistake_bound",
     "determinant",
     "dirichlet_threshold",
@@ -81,6 +87,7 @@ __all__ = [
     "kt",
     "level_delta",
     "level_size",
+    "likelihood_threshold",
     "lsvi_ucb",
     "mistake_bound",
     "mixture",
@@ -94,6 +101,7 @@ __all__ = [
     "theorem_is_proven",
     "ubev",
     "upac_lsvi_mistake_bound",
+    "vtr_mistake_bound",
 ]
 
 

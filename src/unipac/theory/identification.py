@@ -4,9 +4,10 @@ Let Δ_x > 0 be the gap of arm x to the best arm x*. A method that errs with pro
 parameter needs at least T* log(1/(2.4 δ)) pulls on average (Kaufmann, Cappé and Garivier 2016, with the change of
 measure of Soare 2015 for linear rewards), where
 
-    T* = 2 R² min_λ max_{x ≠ x*} ‖x* − x‖²_{A(λ)⁻¹} / Δ_x²,     A(λ) = Σ λ_x xxᵀ, Σ λ_x = 1.
+    T* = 2 R² min_λ max_{x ≠ x*} ‖x* − x‖²_{A(λ)⁻¹} / Δ_x²,     A(λ) = Σ λ_x xxᵀ, Σ λ_x = 1,
 
-The minimiser λ is how often a method that attains the bound pulls each arm.
+x and x* being targets where the best of other vectors than the arms is sought. The minimiser λ is how often a method
+that attains the bound pulls each arm.
 """
 
 from __future__ import annotations
@@ -38,15 +39,17 @@ def identification_time(
     theta: ArrayLike,
     delta: float,
     *,
+    targets: ArrayLike | None = None,
     noise: float = 1.0,
     tolerance: float = 1e-3,
 ) -> IdentificationTime:
     """The pulls that any method with error probability δ needs on average, noise being Gaussian.
 
     Args:
-        arms: (n, d); one of them must be better than all others.
+        arms: (n, d); one of them must be better than all others, or one of the targets.
         theta: (d,), the true parameter.
         delta: δ, the error probability.
+        targets: (m, d), among which the best is sought; the arms if not given. Pulled are arms all the same.
         noise: R, the standard deviation of the noise.
         tolerance: how far the computed T* may be from the least, relatively.
 
@@ -55,6 +58,8 @@ def identification_time(
     (32.0, array([0.5, 0.5]))
     >>> round(found.pulls, 2)         # 32 log(1/0.12) = 32 · 2.120264
     67.85
+    >>> identification_time([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.0], 0.05, targets=[[1.0, 0.0], [0.5, 0.0]]).weights
+    array([1., 0.])
     """
     X = floats("arms", arms)
     check.require(X.ndim == 2 and X.size > 0, "arms", "of shape (n, d), not empty", X.shape)
@@ -63,16 +68,22 @@ def identification_time(
     check.require(bool(np.isfinite(X).all() and np.isfinite(w).all()), "arms and theta", "finite", arms)
     delta = check.probability("delta", delta)
     noise = check.nonnegative("noise", noise)
-    means = X @ w
+    Z = X if targets is None else floats("targets", targets)
+    fits = Z.ndim == 2 and Z.size > 0 and Z.shape[1] == len(w) and bool(np.isfinite(Z).all())
+    check.require(fits, "targets", f"finite, of shape (m, {len(w)}), not empty", Z.shape)
+    means = Z @ w
     best = int(means.argmax())
-    others = np.arange(len(X)) != best
+    others = np.arange(len(Z)) != best
     if not others.any():
-        return IdentificationTime(0.0, 0.0, np.ones(1))
+        return IdentificationTime(0.0, 0.0, np.full(len(X), 1.0 / len(X)))
     gaps = means[best] - means[others]
     check.require(
-        bool((gaps > 0).all()), "arms", "such that one is better than all others", float(gaps.min())
+        bool((gaps > 0).all()),
+        "arms" if targets is None else "targets",
+        "such that one is better than all others",
+        float(gaps.min()),
     )
-    found = design.design(X, (X[best] - X[others]) / gaps[:, None], tolerance=tolerance)
+    found = design.design(X, (Z[best] - Z[others]) / gaps[:, None], tolerance=tolerance)
     scale = 2.0 * noise**2
     pulls = scale * found.lower * max(math.log(1.0 / (2.4 * delta)), 0.0)
     return IdentificationTime(pulls, scale * found.value, found.weights)

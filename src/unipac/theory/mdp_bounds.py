@@ -1,6 +1,6 @@
 """How many episodes of FLUTE can be worse than ε: Theorem 2 with explicit constants.
 
-Let cap_h be the largest value that Q_h can take: H − h + 1 for NestedFLUTE, H for FLUTE; f the factor by
+Let cap_h = H − h + 1 be the largest value that Q_h can take; f the factor by
 which a determinant may have grown since the plan; g_1 = cap_h and g_l = 2 √f β_{l-1} 2^-(l-1) for l ≥ 2. On
 the event that all regressions hold (probability 1 − δ/2), U_h(s, p) = min_{i < p} Q_h^i − V^π_h, given the
 level p of the stage before, obeys
@@ -82,7 +82,7 @@ def flute_mistake_bound(
         gap = 2 * math.sqrt(factor * (1 + TIE)) * math.exp(5e-10) * beta * 2.0**-level
         level += 1
 
-    caps = [H - h if nested else H for h in range(H)]
+    caps = [H - h for h in range(H)]
     spread = sum(cap**2 for cap in caps[1:])
 
     def excess(m: int) -> float:

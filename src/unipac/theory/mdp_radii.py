@@ -1,14 +1,16 @@
 """Radii of the regressions in FLUTE and LSVI-UCB: what must be added so that every Q stays above Q*.
 
 The regression targets r + V_{h+1}(s') use a V that was estimated from the same data, so the noise bound
-must hold for all V of a class at once: a cover of the class enters the radius. Let n be the number of
-members of a set, e the resolution of the cover; V lies in [0, H], so its noise is H/2-sub-Gaussian, and
+must hold for all V of a class at once: a cover of the class enters the radius. Q is clipped to [0, H − h + 1], so
+V = V_{h+1} lies in [0, R], R = H − h, and its noise is R/2-sub-Gaussian. Let n be the number of members of a set, e
+the resolution of the cover. Since probabilities sum to 1, V − R/2 is linear in the features, too, so that targets
+r + V(s') − R/2 may be regressed on and R/2 added again: their parameter has a norm of at most (1 + R/2) √d, and
 
-    β = (H/2) √(log det(Σ/λ) + 2 log N(e) + 2 log(2H l(l+1)/δ)) + 2e √n + (1 + H) √(dλ)
+    β = (R/2) √(log det(Σ/λ) + 2 log N(e) + 2 log(2H l(l+1)/δ)) + 2e √n + (1 + R/2) √(dλ)
 
 where the last two terms are the error of the cover and of the ridge. For finitely many states N(e) ≤ (1 +
-H/(2e))^{n_states}; in general the class of level l is parametrised by the w and β²Σ⁻¹ of the levels i ≤ l,
-whose covers multiply.
+R/(2e))^{n_states}; in general the class of level l is parametrised by the w and β²Σ⁻¹ of the levels i ≤ l,
+whose covers multiply. At the last stage R = 0, and the error of the ridge is all.
 
 | symbol | argument | meaning |
 |---|---|---|
@@ -83,16 +85,26 @@ def flute_finite(
     n_states: int,
     regularization: float = 1.0,
     nested: bool = False,
+    stage: int = 1,
 ) -> float:
     """The radius for finitely many states, with the log-determinant of the data; proven for all δ, λ.
 
-    >>> round(flute_finite(0.0, 2, 3, 1, 0.05, n_states=3), 2)
-    14.92
+    It is that of the first stage, the largest, or of another ``stage``.
+
+    >>> flute_finite(0.0, 2, 3, 1, 0.05, n_states=3, stage=3)        # √2: nothing comes after the last stage
+    1.414214
     """
     inside, outside = finite_constants(
-        dim, horizon, level, delta, n_states=n_states, regularization=regularization, nested=nested
+        dim,
+        horizon,
+        level,
+        delta,
+        n_states=n_states,
+        regularization=regularization,
+        nested=nested,
+        stage=stage,
     )
-    return _flute_finite(check.nonnegative("logdet", logdet), int(horizon), inside, outside)
+    return _flute_finite(check.nonnegative("logdet", logdet), int(horizon) - int(stage), inside, outside)
 
 
 def finite_constants(
@@ -105,6 +117,7 @@ def finite_constants(
     regularization: float = 1.0,
     nested: bool = False,
     episodes: int | None = None,
+    stage: int = 1,
 ) -> tuple[float, float]:
     """The terms of ``flute_finite`` under the root and outside it; they do not depend on the data.
 
@@ -114,6 +127,7 @@ def finite_constants(
     d, H, delta = _checked(dim, horizon, delta)
     states = check.count("n_states", n_states, most=check.LARGEST_COUNT)
     lam = check.positive("regularization", regularization)
+    R = H - check.count("stage", stage, most=H)
     if episodes is None:
         level = check.count("level", level, most=LARGEST_LEVEL)
         n = members_bound(d, H, level, regularization=lam, nested=nested)
@@ -122,11 +136,13 @@ def finite_constants(
         n = check.count("episodes", episodes, most=check.LARGEST_COUNT)
         failures = 2 * H / delta
     logdet = d * math.log1p(n / (d * lam))
-    ridge = (1 + H) * math.sqrt(d * lam)
-    e = H * np.geomspace(1e-12, 1.0, 400)
-    inside = 2 * float(states) * np.log1p(H / (2 * e)) + 2 * math.log(failures)
+    ridge = (1 + R / 2) * math.sqrt(d * lam)
+    if R == 0:
+        return 0.0, ridge
+    e = R * np.geomspace(1e-12, 1.0, 400)
+    inside = 2 * float(states) * np.log1p(R / (2 * e)) + 2 * math.log(failures)
     outside = 2 * e * math.sqrt(n) + ridge
-    best = int(np.argmin(H / 2 * np.sqrt(logdet + inside) + outside))
+    best = int(np.argmin(R / 2 * np.sqrt(logdet + inside) + outside))
     return float(inside[best]), float(outside[best])
 
 
@@ -141,36 +157,48 @@ def flute_explicit(
 ) -> float:
     """The radius for any state space, with all constants; a fixed point, as the cover of level l holds β_l.
 
-    β_l = (H/2) √(d log(1 + n_l/(dλ)) + 2 Σ_{i ≤ l} [d log(1 + 4W_i/e) + d(d+1)/2 log(1 + 8√d β_i²/(λe²))]
-    + 2 log(2H l(l+1)/δ)) + 2e √n_l + (1 + H) √(dλ), W_i = (H + 1) √(d n_i/λ), e chosen best; for λ ≥ 1 the
+    It is that of the first stage, R = H − 1, and serves all: those of others are smaller.
+
+    β_l = (R/2) √(d log(1 + n_l/(dλ)) + 2 Σ_{i ≤ l} [d log(1 + 4W_i/e) + d(d+1)/2 log(1 + 8√d β_i²/(λe²))]
+    + 2 log(2H l(l+1)/δ)) + 2e √n_l + (1 + R/2) √(dλ), W_i = (1 + R/2) √(d n_i/λ), e chosen best; for λ ≥ 1 the
     entries of Σ⁻¹ are at most 1 and λ under β_i² is left out.
 
     >>> round(flute_explicit(2, 2, 1, 0.05))
-    16
+    8
     """
     d, H, delta = _checked(dim, horizon, delta)
     level = check.count("level", level, most=LARGEST_LEVEL)
     lam = check.positive("regularization", regularization)
-    return _flute_explicit(d, H, level, delta, lam, check.flag("nested", nested))
+    return _flute_explicit(d, H, level, delta, lam, check.flag("nested", nested), H - 1.0, (H + 1) / 2)
+
+
+def uncentred_explicit(d: int, H: int, level: int, delta: float, lam: float, nested: bool) -> float:
+    """The same for values in [0, H] and targets r + V(s'), as Theorem 2 has them."""
+    return _flute_explicit(d, H, level, delta, lam, nested, float(H), H + 1.0)
 
 
 @functools.lru_cache(maxsize=4096)
-def _flute_explicit(d: int, H: int, level: int, delta: float, lam: float, nested: bool) -> float:
+def _flute_explicit(
+    d: int, H: int, level: int, delta: float, lam: float, nested: bool, span: float, target: float
+) -> float:
+    """V has values in an interval of length ``span``, and targets are at most ``target`` in absolute value."""
+    if span == 0.0:
+        return target * math.sqrt(d * lam)
     shrink = min(lam, 1.0)
     n = [members_bound(d, H, i, regularization=lam, nested=nested) for i in range(1, level + 1)]
-    e = np.geomspace(1e-12, 1.0, 400) * H
+    e = np.geomspace(1e-12, 1.0, 400) * span
     cover = np.zeros_like(e)
     for i, members in enumerate(n, start=1):
-        cover += 2 * d * np.log1p(4 * (H + 1) * math.sqrt(d * members / lam) / e)
+        cover += 2 * d * np.log1p(4 * target * math.sqrt(d * members / lam) / e)
         if i < level:
-            beta = _flute_explicit(d, H, i, delta, lam, nested)
+            beta = _flute_explicit(d, H, i, delta, lam, nested, span, target)
             cover += d * (d + 1) * np.log1p(8 * math.sqrt(d) * beta**2 / (shrink * e**2))
     fixed = d * math.log1p(n[-1] / (d * lam)) + 2 * math.log(2 * H * level * (level + 1) / delta)
-    rest = 2 * e * math.sqrt(n[-1]) + (1 + H) * math.sqrt(d * lam)
+    rest = 2 * e * math.sqrt(n[-1]) + target * math.sqrt(d * lam)
     beta = 1.0
     for _ in range(200):
         own = d * (d + 1) * np.log1p(8 * math.sqrt(d) * beta**2 / (shrink * e**2))
-        following = float((H / 2 * np.sqrt(fixed + cover + own) + rest).min())
+        following = float((span / 2 * np.sqrt(fixed + cover + own) + rest).min())
         if abs(following - beta) <= 1e-12 * following:
             break
         beta = following
@@ -182,5 +210,5 @@ def _checked(dim: int, horizon: int, delta: float) -> tuple[int, int, float]:
     return d, check.count("horizon", horizon, most=LARGEST_HORIZON), check.share("delta", delta)
 
 
-def _flute_finite(logdet: float, horizon: int, inside: float, outside: float) -> float:
-    return 0.5 * horizon * math.sqrt(logdet + inside) + outside
+def _flute_finite(logdet: float, span: float, inside: float, outside: float) -> float:
+    return 0.5 * span * math.sqrt(logdet + inside) + outside

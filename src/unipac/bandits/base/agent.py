@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import secrets
+import warnings
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
@@ -23,7 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._agents import Agent, agent, parameter
+from unipac import _notebook as notebook
+from unipac import _storage as storage
+from unipac._actions import Actions, label
+from unipac._agents import Agent, agent, described, parameter
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats, read_only
 from unipac._warnings import warn
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
@@ -35,6 +39,7 @@ Array = NDArray[np.float64]
 ONCE = 1
 LARGEST_DIM = 2**16
 LARGEST_TRACE = 2**40
+LARGEST_LEVEL = 2**31
 
 
 @agent
@@ -55,6 +60,9 @@ class BanditAgent(Agent):
     """The one dimension that it is made for, if not any."""
     bounded_noise: ClassVar[bool] = False
     """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
+
+    draws: ClassVar[bool] = False
+    """Whether choices depend on random numbers; those of decision k are drawn from (seed, k)."""
 
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
@@ -82,6 +90,7 @@ class BanditAgent(Agent):
         self._pending: dict[int, Decision] = {}
         self._first_id = self._next_id = secrets.randbits(62)  # two agents share an id as good as never
         self._rounds = 0
+        self._surplus = 0  # decisions made, less rounds and pending: some were forgotten, some count as many
         self._consistent = True
 
     @classmethod
@@ -159,13 +168,21 @@ class BanditAgent(Agent):
         refuted = "" if self._consistent else ", assumptions refuted"
         return f"{self._rounds:,} rounds{waiting}{refuted}"
 
+    def _repr_html_(self) -> str:
+        with self._lock:
+            facts = (self._rounds, len(self._pending), self._consistent, self.guarantee)
+            levels = self.levels()
+        names = ("rounds", "pending", "consistent", "guarantee")
+        text = notebook.table(repr(self).strip("<>"), ("", ""), zip(names, facts, strict=True))
+        return text + (notebook.table("Levels", Level._fields, levels) if levels else "")
+
     @property
     def pending(self) -> Mapping[int, Decision]:
         """The decisions that wait for a reward at this moment, by id, oldest first."""
         with self._lock:
             return MappingProxyType(dict(self._pending))
 
-    def bounds(self, actions: ArrayLike | None = None) -> Bounds:
+    def bounds(self, actions: ArrayLike | Actions | None = None) -> Bounds:
         """Mean and bounds of every action; of the fixed ones if none are given."""
         X = self._action_set(actions)
         check_norms("actions", X, self.action_norm)
@@ -182,12 +199,13 @@ class BanditAgent(Agent):
 
     # -- one round at a time -------------------------------------------------------------------
 
-    def choose(self, actions: ArrayLike | None = None) -> Decision:
+    def choose(self, actions: ArrayLike | Actions | None = None) -> Decision:
         """Choose one of n actions, the rows of an (n, d) array; learns nothing.
 
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
+        known = actions.labels if type(actions) is Actions else None
         with self._lock:
             chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, actions is None)
             if refuted:
@@ -196,8 +214,9 @@ class BanditAgent(Agent):
             action.setflags(write=False)
             certified = self._consistent and self.certified
             id_ = self._next_id
-            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified)
-            decision = tuple.__new__(Decision, fields)
+            named = None if known is None else known[chosen]
+            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, named)
+            decision = tuple.__new__(Decision, (*fields, None, False, 0))
             self._pending[id_] = decision
             self._next_id = id_ + 1
         return decision
@@ -263,6 +282,7 @@ class BanditAgent(Agent):
                 self._weigh(np.array(waiting.action), value, waiting.level, count, float(scales))
             del self._pending[waiting.id]
             self._rounds += count
+            self._surplus -= count - 1
 
     def _reward(self, waiting: Decision, value: float, times: int) -> None:
         """Learn the reward of a decision that waited for it."""
@@ -272,15 +292,56 @@ class BanditAgent(Agent):
         """Give up waiting for the reward of a decision."""
         with self._lock:
             del self._pending[self._waiting(decision).id]
+            self._surplus += 1
 
-    def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
+    def _number(self) -> int:
+        """Counts decisions: the draws of each come from (seed, number)."""
+        return self._rounds + len(self._pending) + self._surplus
+
+    def _adopt(self, decision: Decision) -> int:
+        """Take over a decision that an equal agent made, as if it had been made here; its id here."""
+        if self.certified and not decision.certified and self._consistent:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._refute()  # known since then
+        id_ = self._next_id
+        self._pending[id_] = decision._replace(id=id_)
+        self._next_id += 1
+        return id_
+
+    def digest(self) -> str:
+        """SHA-256 of parameters, what was learned and what is pending; equal for agents that are equal.
+
+        Ids of decisions do not count, nor how many were forgotten: copies have the same digest.
+        """
+        with self._lock:
+            header, arrays = described(self)
+        progress = dict(header["progress"])
+        progress["pending"] = [row[1:] for row in progress["pending"]]
+        del progress["surplus"]
+        return storage.digest({**header, "progress": progress}, arrays)
+
+    def absorb(
+        self,
+        actions: ArrayLike,
+        rewards: ArrayLike,
+        *,
+        noise: ArrayLike | None = None,
+        levels: ArrayLike | None = None,
+    ) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
         The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward.
+
+        With ``levels``, (m,), those of the decisions, the rounds are ones that an equal agent decided: then the
+        same is learned, bit for bit, as by its updates in this order. Every agent takes these.
         """
         check.require(
-            self.absorbs, "absorb", f"left alone with {type(self).__name__}, whose proof forbids it", "rounds"
+            self.absorbs or levels is not None,
+            "absorb",
+            f"left alone with {type(self).__name__}, whose proof forbids it",
+            "rounds",
         )
         X = action_array("actions", actions, self.dim, least=0)
         check_norms("actions", X, self.action_norm)
@@ -291,14 +352,33 @@ class BanditAgent(Agent):
             )
         check_rewards("rewards", y)
         scales = None if noise is None else self._noise("noise", noise, y.shape)
+        told = [0] * len(y) if levels is None else self._levels_of(levels, len(y))
         with self._lock:
             self._check_total("actions", len(y))
-            if scales is None:
+            if scales is None and levels is None:
                 self._absorb(X, y)
                 return
-            for x, value, scale in zip(X, y.tolist(), scales.tolist(), strict=True):
-                self._weigh(x.copy(), value, 0, 1, scale)
+            for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
+                if scales is None:
+                    self._learn(x.copy(), value, told[k], 1)
+                else:
+                    self._weigh(x.copy(), value, told[k], 1, float(scales[k]))
                 self._rounds += 1
+
+    def _levels_of(self, levels: ArrayLike, count: int) -> list[int]:
+        """The levels of logged decisions, checked."""
+        array = np.asarray(levels)
+        sound = array.shape == (count,) and (array.dtype.kind in "iu" or count == 0)
+        check.require(sound, "levels", f"{count} integers", levels)
+        told: list[int] = array.tolist()
+        least, most = self._level_range()
+        for value in told:
+            check.count("levels", value, least=least, most=most)
+        return told
+
+    def _level_range(self) -> tuple[int, int]:
+        """The least and the largest level that a decision can have."""
+        return 0, 64
 
     def _absorb(self, X: Array, y: Array) -> None:
         """Learn logged rounds from checked arrays, and count them."""
@@ -447,8 +527,9 @@ class BanditAgent(Agent):
         values = [[d.mean, d.width, d.ucb, d.lcb, d.certificate] for d in waiting]
         progress = {
             "rounds": self._rounds,
+            "surplus": self._surplus,
             "consistent": self._consistent,
-            "pending": [[d.id, d.index, d.level, d.certified] for d in waiting],
+            "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         arrays = {
             "pending.actions": np.array([d.action for d in waiting]).reshape(-1, self.dim),
@@ -466,6 +547,8 @@ class BanditAgent(Agent):
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._rounds = check.count("rounds", progress["rounds"], least=0, most=check.LARGEST_COUNT)
+        most = check.LARGEST_COUNT
+        self._surplus = check.count("surplus", progress["surplus"], least=-self._rounds, most=most)
         self._consistent = check.flag("consistent", progress["consistent"])
         waiting = progress["pending"]
         X = action_array("pending.actions", arrays["pending.actions"], self.dim, least=0)
@@ -476,7 +559,7 @@ class BanditAgent(Agent):
         )
         check.require(values.shape[1:] == (5,), "pending.values", "of shape (n, 5)", values.shape)
         self._pending = {}
-        for (id_, index, level, certified), x, row in zip(waiting, X, values.tolist(), strict=True):
+        for (id_, index, level, certified, named), x, row in zip(waiting, X, values.tolist(), strict=True):
             mean, width, ucb, lcb, certificate = row
             number = check.count("id", id_, least=0)
             check.require(number not in self._pending, "id", "of one decision only", number)
@@ -484,7 +567,7 @@ class BanditAgent(Agent):
                 number,
                 check.count("index", index, least=0, most=2**62),
                 read_only(x.copy()),
-                check.count("level", level, least=0, most=2**31),
+                check.count("level", level, least=0, most=LARGEST_LEVEL),
                 mean,
                 width,
                 ucb,
@@ -492,6 +575,7 @@ class BanditAgent(Agent):
                 certificate,
                 # What was claimed then must still be so under these parameters.
                 check.flag("certified", certified) and self.certified,
+                None if named is None else label("label", named),
             )
 
     def _resumed(self) -> None:
@@ -500,12 +584,13 @@ class BanditAgent(Agent):
 
     # -- checks and bookkeeping ----------------------------------------------------------------
 
-    def _action_set(self, actions: ArrayLike | None) -> Array:
+    def _action_set(self, actions: ArrayLike | Actions | None) -> Array:
         if actions is None:
             if self.fixed_actions is None:
                 raise ValueError("actions must be given: this agent has no fixed_actions, got None")
             return self._arms
-        return action_array("actions", actions, self.dim)
+        given = actions.vectors if type(actions) is Actions else actions
+        return action_array("actions", given, self.dim)
 
     def _truth(self, truth: ArrayLike | None) -> Array:
         """μ* as an array, empty if it is not given."""

@@ -92,6 +92,9 @@ class StagedAgent(EliminatingAgent):
     def _entries(self) -> int:
         return math.ceil(0.5 * math.log2(self.horizon)) + 1
 
+    def _level_range(self) -> tuple[int, int]:
+        return 0, self._entries()
+
     def _sound(self, size: NDArray[np.int64]) -> bool:
         return int(size.sum()) <= self._rounds
 

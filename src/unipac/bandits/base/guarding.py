@@ -27,6 +27,10 @@ from unipac.theory.elimination import guarded_mistake_bound
 Array = NDArray[np.float64]
 
 
+KEPT = 256
+"""For so many actions scratch memory is kept."""
+
+
 class Saved(NamedTuple):
     """What goes to a file: all data, then the closed levels; and what the heuristic has learned."""
 
@@ -73,6 +77,8 @@ class GuardAgent(BallBounds, BanditAgent):
 
     def _empty(self) -> Levels:
         self._inner = copy.copy(self.heuristic)
+        self._work_for = (0, 0)
+        self._room: kernels.Scratch | None = None
         levels = stack.empty(self._most_closed(0) + 1, self.dim, self.regularization)
         kernels.set_radii(levels, self._rules, 0, 0)
         self._closed = kernels.close(levels, 0, 0, self._rules)
@@ -86,6 +92,21 @@ class GuardAgent(BallBounds, BanditAgent):
         needed = self._most_closed(self._rounds + times) + 1
         if needed > len(self.state.size):
             self.state = stack.grown(self.state, needed + 2)
+
+    def _workspace(self, n: int) -> kernels.Work:
+        """Scratch memory for a choice among n actions; kept, as making it takes as long as using it."""
+        if n > KEPT:
+            return kernels.workspace(n, self.dim, self._closed + 1)
+        if self._work_for != (n, self._closed):
+            self._work_for = (n, self._closed)
+            self._work = kernels.workspace(n, self.dim, self._closed + 1)
+        return self._work
+
+    def _scratch(self) -> kernels.Scratch:
+        """Likewise for learning."""
+        if self._room is None or len(self._room.means) != len(self.state.size):
+            self._room = kernels.scratch(self.state)
+        return self._room
 
     def _saved(self) -> Saved:
         used = self._closed + 1

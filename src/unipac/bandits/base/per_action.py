@@ -68,6 +68,9 @@ class PerActionAgent(LevelledAgent):
         fits = X.shape[-2] == self.n_actions
         check.require(fits, "actions", f"{self.n_actions} in every round, one for each model", X.shape[-2])
 
+    def _level_range(self) -> tuple[int, int]:
+        return (1, self.n_actions) if self.disjoint else super()._level_range()
+
     def _bonus_factor(self) -> float:
         """What multiplies the width."""
         raise NotImplementedError

@@ -10,13 +10,13 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._inputs import floats
+from unipac._inputs import action_array, floats
 from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.records import Decision, Trace
+from unipac.bandits.base.records import Trace
 from unipac.bandits.base.verdict import Verdict
 from unipac.envs import BanditInstance
 
@@ -149,10 +149,27 @@ class PhasedAgent(BanditAgent):
         mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
         return Verdict(k, int(self.state.number[0]), mean, width, ucb, lcb, float(self._gaps[k]), False)
 
-    def _reward(self, waiting: Decision, value: float, times: int) -> None:
-        k = waiting.index
-        if waiting.level == self.state.number[0] and self.state.counts[k] < self._plan[k]:
-            self._add(k, np.array([value]))
+    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        """A reward counts for the first arm like x that its plan leaves room for: equal arms are one to it."""
+        if level == self.state.number[0]:
+            room = (self._arms == x).all(axis=1) & (self.state.counts < self._plan)
+            if room.any():
+                self._add(int(room.argmax()), np.array([y]))
+
+    def absorb(
+        self,
+        actions: ArrayLike,
+        rewards: ArrayLike,
+        *,
+        noise: ArrayLike | None = None,
+        levels: ArrayLike | None = None,
+    ) -> None:
+        """Rounds that an equal agent decided, with ``levels``; others would void the plans."""
+        if levels is not None:
+            for x in action_array("actions", actions, self.dim, least=0):
+                known = bool((self._arms == x).all(axis=1).any())
+                check.require(known, "actions", "arms that this agent was made with", x)
+        super().absorb(actions, rewards, noise=noise, levels=levels)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_arms(X)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _notebook as notebook
 from unipac._jit import jit
+from unipac._notebook import as_json
 
 Array = NDArray[np.float64]
 
@@ -39,6 +41,18 @@ class Decision(NamedTuple):
     """
     certified: bool
     """Whether the bounds are proven under the assumptions given, none of which was refuted so far."""
+    label: str | int | None = None
+    """The id of the action, where it has one: see ``unipac.features``."""
+    propensity: float | None = None
+    """The probability with which a deployment takes this action here; None if it is not known."""
+    holdout: bool = False
+    """Whether a deployment drew the action at random, and learns nothing from it."""
+    seq: int = 0
+    """The number of its event in the log of a deployment."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: NaN becomes None, infinities text."""
+        return {name: as_json(value) for name, value in zip(self._fields, self, strict=True)}
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -46,10 +60,17 @@ class Decision(NamedTuple):
     def __hash__(self) -> int:
         return hash(self.id)
 
+    def _unsaid(self) -> set[str]:
+        """Fields that say nothing here: those of labels and deployments, where there are none."""
+        return {name for name, default in self._field_defaults.items() if getattr(self, name) == default}
+
     def __repr__(self) -> str:
-        shown = zip(self._fields, self, strict=True)
+        shown = [pair for pair in zip(self._fields, self, strict=True) if pair[0] not in self._unsaid()]
         texts = (f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v!r}" for k, v in shown)
         return f"Decision({', '.join(texts)})"
+
+    def _repr_html_(self) -> str:
+        return notebook.table("Decision", ("", ""), self.to_dict().items())
 
 
 class Bounds(NamedTuple):
@@ -61,6 +82,10 @@ class Bounds(NamedTuple):
     """(n,)."""
     lcb: Array
     """(n,)."""
+
+    def _repr_html_(self) -> str:
+        rows = [(k, *row) for k, row in enumerate(zip(*self, strict=True))]
+        return notebook.table("Bounds", ("action", *self._fields), rows)
 
 
 class Level(NamedTuple):
@@ -99,9 +124,25 @@ class Trace:
             parts.append(f"levels up to {self.level.max()}, last certificate {self.certificate[-1]:.3g}")
         return f"<Trace: {', '.join(parts)}>"
 
+    def to_frame(self) -> Any:
+        """A polars frame with a column for each array, and ``round`` from 0."""
+        return notebook.frame(self)
+
+    def plot(self) -> Any:
+        """An Altair chart of certificates, and of gaps where they are known, over the rounds."""
+        return notebook.chart(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.trace_table(repr(self).strip("<>"), self)
+
     def part(self, begin: int, end: int) -> Trace:
         """A view of the rounds from ``begin`` to ``end``."""
-        cut = slice(begin, end)
+        return self[begin:end]
+
+    def __getitem__(self, cut: slice) -> Trace:
+        """A view of some rounds: ``trace[100:200]``."""
+        if not isinstance(cut, slice):
+            raise ValueError(f"rounds must be a slice such as trace[100:200], got {cut!r}")
         return Trace(
             self.index[cut],
             self.level[cut],

@@ -66,6 +66,8 @@ class EpisodicAgent(_Sized):
     """
 
     kind: ClassVar[str] = "mdp"
+    absorbs: ClassVar[bool] = False
+    """Whether ``absorb`` takes episodes that somebody else chose."""
 
     horizon: int = parameter(
         check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
@@ -270,6 +272,70 @@ class EpisodicAgent(_Sized):
                     self.observe(float(reward), observation, bool(terminated), bool(truncated))
                     returns[k] += float(reward)
         return returns
+
+    # -- episodes of others --------------------------------------------------------------------
+
+    @property
+    def counts_many(self) -> bool:
+        """Whether ``absorb`` takes many equal episodes in one step."""
+        return False
+
+    def absorb(self, episode: Episode | tuple[ArrayLike, ...], *, times: SupportsIndex = 1) -> None:
+        """Learn from an episode that somebody else chose: one of a log, or one without a choice.
+
+        Args:
+            episode: state, action, level (not used), reward and following of n ≤ H stages from the first on, as a
+                ``unipac.mdp.Episode``; in place of following (n,), shares (n, S): of many episodes so many of a hundred
+                came to each next state.
+            times: so many equal episodes in one exact step, where ``counts_many``; for killers.
+        """
+        if not self.absorbs:
+            raise ValueError(f"absorb must be asked of an agent that absorbs, got {type(self).__name__}")
+        count = check.count("times", times, most=check.LARGEST_COUNT)
+        given, shares = self._read_episode(episode)
+        with self._lock:
+            self._between_episodes("absorb")
+            self._check_total("times", count)
+            possible = count == 1 or self.counts_many
+            check.require(possible, "times", "1 where values at the next state change as it learns", times)
+            self._absorb(given, shares, count)
+            self._episodes += count
+
+    def _absorb(self, episode: Episode, shares: Array, times: int) -> None:
+        """Learn from an episode, its next states as shares (n, S); where ``absorbs``."""
+        raise NotImplementedError
+
+    def _read_episode(self, episode: Episode | tuple[ArrayLike, ...]) -> tuple[Episode, Array]:
+        """An episode from a user, and its next states as shares (n, S)."""
+        parts = isinstance(episode, tuple) and len(episode) == 5
+        check.require(parts, "episode", "an Episode", episode)
+        state, action, _, reward, following = (np.asarray(part) for part in episode)
+        n = len(state) if state.ndim == 1 else 0
+        check.require(1 <= n <= self.horizon, "episode", f"of 1 to {self.horizon} stages", state.shape)
+        for name, array, most in (("state", state, self.n_states), ("action", action, self.n_actions)):
+            sound = (
+                array.shape == (n,) and array.dtype.kind in "iu" and 0 <= array.min() <= array.max() < most
+            )
+            check.require(sound, f"episode.{name}", f"{n} integers from 0 to {most - 1}", array)
+        low, high = self.reward_range
+        sound = (
+            reward.shape == (n,)
+            and reward.dtype.kind in "biuf"
+            and bool(((low <= reward) & (reward <= high)).all())
+        )
+        check.require(sound, "episode.reward", f"{n} numbers in [{low:g}, {high:g}]", reward)
+        shares = following
+        if following.ndim == 1 and following.dtype.kind in "iu":
+            sound = following.shape == (n,) and 0 <= following.min() <= following.max() < self.n_states
+            shares = np.eye(self.n_states)[following] if sound else np.zeros((0, 0))
+        fits = shares.shape == (n, self.n_states) and shares.dtype.kind in "biuf"
+        sound = fits and bool((shares >= 0.0).all() and (np.abs(shares.sum(axis=1) - 1.0) <= 1e-9).all())
+        expected = f"{n} states from 0 to {self.n_states - 1}, or {n} distributions over them"
+        check.require(sound, "episode.following", expected, following)
+        states, actions = (np.ascontiguousarray(array, dtype=np.int64) for array in (state, action))
+        arrived, no_level = shares.argmax(axis=1).astype(np.int64), np.zeros(n, dtype=np.int64)
+        read = Episode(states, actions, no_level, reward.astype(np.float64), arrived)
+        return read, np.ascontiguousarray(shares, dtype=np.float64)
 
     # -- many episodes at once -----------------------------------------------------------------
 

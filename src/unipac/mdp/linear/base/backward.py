@@ -1,8 +1,8 @@
 """The backward pass that all agents share, and the policy that comes out of it.
 
     Alg. 2 lines 3-15, for h = H, ..., 1 and levels l = 1, ..., S:
-        w = Σ⁻¹ [Σ φ r + (Σ φ 1{s'}) V_{h+1}^l]
-        Q_h^l(s, a) = clip(⟨w, φ⟩ + β ‖φ‖_{Σ⁻¹}, 0, cap_h)
+        w = Σ⁻¹ [Σ φ (r − c) + (Σ φ 1{s'}) V_{h+1}^l]          c = centre_h, 0 as printed
+        Q_h^l(s, a) = clip(c + ⟨w, φ⟩ + β ‖φ‖_{Σ⁻¹}, 0, cap_h)
         V_h^l(s) = max_a min_{i ≤ l} Q_h^i(s, a)
 
     lines 16-22: the action at stage h is greedy for min_{i ≤ m} Q_h^i with m = max(1, l_{h-1} − 1), and the
@@ -65,7 +65,7 @@ def grown(plan: Plan, capacity: int) -> Plan:
 
 
 @jit
-def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float) -> None:
+def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float, centre: Array) -> None:
     """Plan with the current data and ``scale`` times the radii.
 
     ``dirty`` (H,) is the lowest level changed at each stage since the last plan, S + 1 if none. Levels below the
@@ -84,7 +84,7 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float
             beta = scale * counted.beta[h, i]
             for s in range(n_states):
                 for a in range(n_actions):
-                    q = beta * math.sqrt(counted.width2[h, i, s, a])
+                    q = centre[h] + beta * math.sqrt(counted.width2[h, i, s, a])
                     for j in range(d):
                         q += counted.features[s, a, j] * w[j]
                     plan.Q[h, i, s, a] = min(max(q, 0.0), plan.cap[h])
@@ -106,7 +106,7 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float
 
 @jit
 def _regress(counted: Counted, plan: Plan, h: int, i: int, b: Array, w: Array) -> None:
-    """The estimate w = Mᵀ M b for b = Σ φ r + (Σ φ 1{s'}) V_{h+1}."""
+    """The estimate w = Mᵀ M b for b = Σ φ (r − c) + (Σ φ 1{s'}) V_{h+1}."""
     d = b.size
     for j in range(d):
         b[j] = counted.rewards[h, i, j]

@@ -209,7 +209,9 @@ class Counting:
         """The greedy policy of the tightest estimate."""
         a, S = self.agent, self.levels
         plan = backward.empty(a.caps, self.data.size.shape[1], a.n_states, a.n_actions)
-        backward.backward(self.data, plan, S, np.ones(a.horizon, dtype=np.int64), a.bonus_scale)
+        backward.backward(
+            self.data, plan, S, np.ones(a.horizon, dtype=np.int64), a.bonus_scale, self.rules.centre
+        )
         return TablePolicy(plan.action[:, S - 1].copy())
 
     def certificate(self, s: Any) -> float:
@@ -217,5 +219,6 @@ class Counting:
         if self.agent.radius != "finite":
             return math.nan
         plan = self.plan()
-        low = pessimism.lower_values(self.data, self.agent.state.plan, self.levels, plan.action.shape[1])
+        levels, centre = plan.action.shape[1], self.rules.centre
+        low = pessimism.lower_values(self.data, self.agent.state.plan, self.levels, levels, centre)
         return float(plan.bound[s] - low[0, -1, s])

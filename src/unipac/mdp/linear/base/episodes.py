@@ -38,7 +38,9 @@ class Rules(NamedTuple):
     rise: float
     """Replan when a log det rose by more than this; negative: before every episode."""
     constants: Array
-    """(levels, 2): of the radius of each level."""
+    """(levels, H, 2): of the radius of each level at each stage."""
+    centre: Array
+    """(H,): what is taken from the targets of each stage, and added to the estimate."""
 
 
 class Memory(NamedTuple):
@@ -69,11 +71,12 @@ def set_radii(data: Counted, rules: Rules, h: int, lowest: int, S: int) -> None:
     """Renew β at entry h for the levels from ``lowest`` to S."""
     for i in range(lowest - 1, S):
         if rules.kind == FIXED:
-            beta = rules.constants[i, 0]
+            beta = rules.constants[i, h, 0]
         elif rules.kind == FINITE:
-            beta = _finite(data.logdet[h, i], rules.horizon, rules.constants[i, 0], rules.constants[i, 1])
+            span = rules.horizon - 1.0 - h
+            beta = _finite(data.logdet[h, i], span, rules.constants[i, h, 0], rules.constants[i, h, 1])
         else:
-            delta = rules.constants[i, 0]
+            delta = rules.constants[i, h, 0]
             beta = rules.horizon * _mixture(data.logdet[h, i], delta, 1.0, 1.0, rules.regularization)
         data.beta[h, i] = beta
 
@@ -94,9 +97,9 @@ def prepare(memory: Memory, rules: Rules, S: int) -> bool:
     data, planned, plan, proof, dirty = memory
     stale = is_stale(data, planned, plan, rules, S)
     if stale:
-        backward.backward(data, plan, S, dirty, rules.scale)
+        backward.backward(data, plan, S, dirty, rules.scale, rules.centre)
         if rules.scale != 1.0:
-            backward.backward(data, proof, S, dirty, 1.0)
+            backward.backward(data, proof, S, dirty, 1.0, rules.centre)
         for h in range(rules.horizon):
             counted.keep(data, planned, h, dirty[h], S)
             dirty[h] = S + 1
@@ -127,7 +130,8 @@ def learn(
             counted.open_level(data, stage, level, rules.rule, rules.regularization)
             set_radii(data, rules, stage, level, level)
     used = max(S, level) if h == 0 else S
-    counted.learn(data, h, level, used, rules.rule, rules.regularization, s, a, reward, following, below)
+    paid = reward - rules.centre[h]
+    counted.learn(data, h, level, used, rules.rule, rules.regularization, s, a, paid, following, below)
     set_radii(data, rules, h, level, used if rules.rule == NESTED else level)
     dirty[h] = min(dirty[h], level)
     return used, counted.find_first(data, h, used)

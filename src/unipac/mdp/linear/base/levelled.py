@@ -17,7 +17,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
-from unipac.envs import FiniteMDP
+from unipac.envs import FiniteMDP, LinearMDP
 from unipac.envs.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp.base.agent import EpisodicAgent, Step
@@ -26,7 +26,7 @@ from unipac.mdp.base.policy import Policy
 from unipac.mdp.base.records import EpisodeTrace, StageLevel
 from unipac.mdp.linear.base.counting import Counting
 from unipac.mdp.linear.base.episodes import Rules
-from unipac.mdp.linear.base.radius import certified_radius, radius_rules
+from unipac.mdp.linear.base.radius import CENTRED, centres, certified_radius, radius_rules
 from unipac.mdp.linear.base.storing import Storing
 from unipac.theory import mdp_bounds, mdp_radii
 
@@ -107,8 +107,8 @@ class LinearAgent(EpisodicAgent):
         return Storing(self) if self.features is None else Counting(self)
 
     def _largest_value(self, h: int) -> float:
-        """To which Q is clipped at entry h."""
-        return float(self.horizon)
+        """To which Q is clipped at entry h: H as in the papers, or what the radius is proven for."""
+        return float(self.horizon - h if self.radius in CENTRED else self.horizon)
 
     def _known_episodes(self) -> int | None:
         """How many episodes the radius is made for, if it needs to know."""
@@ -116,7 +116,7 @@ class LinearAgent(EpisodicAgent):
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        features = getattr(mdp, "features", None)
+        features = mdp.features if isinstance(mdp, LinearMDP) else None
         if features is None:  # a table: one feature for each pair
             pairs = mdp.n_states * mdp.n_actions
             features = np.eye(pairs).reshape(mdp.n_states, mdp.n_actions, pairs)
@@ -167,6 +167,7 @@ class LinearAgent(EpisodicAgent):
             scale=self.bonus_scale,
             rise=math.log(self.replan_factor) + 1e-9 if self.lazy else -1.0,
             constants=constants,
+            centre=centres(self.radius, self.horizon),
         )
 
     # -- what is known -------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class LinearAgent(EpisodicAgent):
 
         ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing is proven.
         """
-        if self.guarantee != "uniform-PAC" or self.radius not in ("finite", "explicit"):
+        if self.guarantee != "uniform-PAC" or self.radius not in CENTRED:
             check.positive("eps", eps)
             return math.inf
         return mdp_bounds.flute_mistake_bound(

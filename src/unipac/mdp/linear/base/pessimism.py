@@ -1,9 +1,9 @@
 """A lower bound on the value of the policy that the next episode follows, for finitely many states.
 
-The radius ``finite`` bounds the error of the regression for *every* V from states to [0, H] at once, so
+The radius ``finite`` bounds the error of the regression for *every* V from states to [0, H − h] at once, so
 also for a V_low that depends on the data and on the policy:
 
-    V_low_h(s, p) = max_{i ≤ S} ⟨w, φ(s, a)⟩ − β_i ‖φ(s, a)‖_{Σ_i⁻¹},  w from level i with the target
+    V_low_h(s, p) = max_{i ≤ S} c + ⟨w, φ(s, a)⟩ − β_i ‖φ(s, a)‖_{Σ_i⁻¹},  w from level i with the target
     V_low_{h+1}(·, l)
 
 with the action a and the level l that the policy has at (s, p), clipped to [0, cap]. No further share of δ
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 @jit
-def lower_values(counted: Counted, plan: Plan, S: int, levels: int) -> Array:
+def lower_values(counted: Counted, plan: Plan, S: int, levels: int, centre: Array) -> Array:
     """V_low of the policy at every stage, (H + 1, levels, n_states), by level p of the stage before."""
     H = plan.cap.size
     n_states, n_actions, d = counted.features.shape
@@ -39,7 +39,7 @@ def lower_values(counted: Counted, plan: Plan, S: int, levels: int) -> Array:
                 for a in range(n_actions):
                     bound[s, a] = 0.0
             for i in range(S):
-                _raise(counted, h, i, low[h + 1, level - 1], b, w, bound)
+                _raise(counted, h, i, low[h + 1, level - 1], centre[h], b, w, bound)
             for p in range(1, levels + 1):
                 for s in range(n_states):
                     a = plan.action[h, max(1, p - 1) - 1, s]
@@ -49,7 +49,9 @@ def lower_values(counted: Counted, plan: Plan, S: int, levels: int) -> Array:
 
 
 @jit
-def _raise(counted: Counted, h: int, i: int, following: Array, b: Array, w: Array, bound: Array) -> None:
+def _raise(
+    counted: Counted, h: int, i: int, following: Array, centre: float, b: Array, w: Array, bound: Array
+) -> None:
     """Raise the bounds of all pairs to those of level i, with the target ``following``."""
     d = b.size
     for j in range(d):
@@ -60,7 +62,7 @@ def _raise(counted: Counted, h: int, i: int, following: Array, b: Array, w: Arra
     ridge.solve(counted.rows[h, i], b, w)
     for s in range(bound.shape[0]):
         for a in range(bound.shape[1]):
-            value = -counted.beta[h, i] * math.sqrt(counted.width2[h, i, s, a])
+            value = centre - counted.beta[h, i] * math.sqrt(counted.width2[h, i, s, a])
             for j in range(d):
                 value += counted.features[s, a, j] * w[j]
             bound[s, a] = max(bound[s, a], value)

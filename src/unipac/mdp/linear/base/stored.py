@@ -131,12 +131,12 @@ class Stored:
         """
         if self.rules.rule == SINGLE:
             previous = 1
-        return _choose(self.data, self.estimates, h, _owned(phi), previous, self.cap[h])
+        return _choose(self.data, self.estimates, h, _owned(phi), previous, self.cap[h], self.rules.centre[h])
 
     def q_values(self, h: int, phi: Array) -> Array:
         """Q of the last plan, (levels of that plan, n_actions), at entry h for features phi."""
         q = np.empty((self.planned, len(phi)))
-        _q_values(self.estimates, h, _owned(phi), self.cap[h], q)
+        _q_values(self.estimates, h, _owned(phi), self.cap[h], self.rules.centre[h], q)
         return q
 
     def learn(
@@ -162,7 +162,8 @@ class Stored:
         if h == 0 and level > self._used:
             self._open(level)
         last = self._used if rule == NESTED else level
-        _learn(self.data, h, level, last, self.rules.regularization, x, float(reward), self._below)
+        paid = float(reward - self.rules.centre[h])
+        _learn(self.data, h, level, last, self.rules.regularization, x, paid, self._below)
         set_radii(self.data, self.rules, h, level, last)
         self._dirty[h] = min(self._dirty[h], level)
         if h > 0:
@@ -204,7 +205,7 @@ class Stored:
         """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
         if h == self.rules.horizon - 1:
             return 0.0
-        following = (h + 1, self.estimates, float(self.cap[h + 1]))
+        following = (h + 1, self.estimates, float(self.cap[h + 1]), float(self.rules.centre[h + 1]))
         if self.rules.rule == DISJOINT:
             levels = range(lowest, self._S + 1)
             parts = [
@@ -417,12 +418,12 @@ def _learn(
 
 
 @jit
-def _q_values(estimates: Estimates, h: int, phi: Array, cap: float, q: Array) -> None:
+def _q_values(estimates: Estimates, h: int, phi: Array, cap: float, centre: float, q: Array) -> None:
     """Q of the first levels into ``q`` (levels, n_actions)."""
     d = phi.shape[1]
     for i in range(q.shape[0]):
         for a in range(q.shape[1]):
-            mean = 0.0
+            mean = centre
             width2 = 0.0
             for r in range(d):
                 u = 0.0
@@ -435,11 +436,11 @@ def _q_values(estimates: Estimates, h: int, phi: Array, cap: float, q: Array) ->
 
 @jit
 def _choose(
-    data: Counted, estimates: Estimates, h: int, phi: Array, previous: int, cap: float
+    data: Counted, estimates: Estimates, h: int, phi: Array, previous: int, cap: float, centre: float
 ) -> tuple[int, int]:
     n_actions = phi.shape[0]
     q = np.empty((max(1, previous - 1), n_actions))
-    _q_values(estimates, h, phi, cap, q)
+    _q_values(estimates, h, phi, cap, centre, q)
     best = 0
     highest = -math.inf
     for a in range(n_actions):

@@ -84,7 +84,9 @@ class Rounds:
         self.level = more(self.level)
         self.widths = [more(width) for width in self.widths]
 
-    def value_sums(self, h: int, estimates: Estimates, cap: float, low: int, top: int, nested: bool) -> Array:
+    def value_sums(
+        self, h: int, estimates: Estimates, cap: float, centre: float, low: int, top: int, nested: bool
+    ) -> Array:
         """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
 
         If ``nested``, the sum of level l is over the transitions up to that level, else over all.
@@ -103,7 +105,7 @@ class Rounds:
             least = np.full((end - begin, n_actions), math.inf)
             columns = np.ascontiguousarray(self.following[begin:end].reshape(-1, d).T)
             means = np.empty((top, columns.shape[1]))
-            _means(w, columns, means)
+            _means(w, columns, centre, means)
             for i in range(top):
                 first = max(begin, self.fresh[i])
                 if first < end:
@@ -123,8 +125,8 @@ class Rounds:
 
 
 @jit
-def _means(w: Array, columns: Array, means: Array) -> None:
-    """The products w @ columns, each of them summed in the order of its terms.
+def _means(w: Array, columns: Array, centre: float, means: Array) -> None:
+    """The centre plus the products w @ columns, each of them summed in the order of its terms.
 
     So that a plan has the same bits whenever it is made, however many levels and transitions there are besides:
     those of a BLAS depend on the shape. The same holds for ``_add_products``.
@@ -132,7 +134,7 @@ def _means(w: Array, columns: Array, means: Array) -> None:
     d, n = columns.shape
     for i in range(w.shape[0]):
         for k in range(n):
-            means[i, k] = 0.0
+            means[i, k] = centre
         j = 0
         while j + 4 <= d:
             for k in range(n):

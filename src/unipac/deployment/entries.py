@@ -1,0 +1,100 @@
+"""Decisions that wait for their reward, and those that were closed, by id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._actions import Label, label
+from unipac._inputs import LARGEST_REWARD, read_only
+from unipac.bandits.base.records import Decision
+
+REMEMBERED = 100_000
+"""Closed ids that are remembered."""
+
+VALUES = ("mean", "width", "ucb", "lcb", "certificate")
+
+
+class Entry:
+    """A decision, what was asked, and what came."""
+
+    __slots__ = ("body", "closes", "decision", "number", "value")
+
+    def __init__(
+        self, decision: Decision, body: bytes, closes: float | None, number: int | None, value: float | None
+    ) -> None:
+        self.decision = decision
+        self.body = body
+        """A hash of the vectors and ids that were offered."""
+        self.closes = closes
+        """When its window ends."""
+        self.number = number
+        """The id by which the agent knows it; None if the agent learns nothing from it."""
+        self.value = value
+        """The reward, once it came."""
+
+
+class Saved(NamedTuple):
+    """Entries for a file."""
+
+    rows: list[Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def saved(entries: Sequence[Entry], dim: int) -> Saved:
+    """Rows for JSON, and arrays."""
+    rows = []
+    for entry in entries:
+        d = entry.decision
+        told = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
+        rows.append([*told, entry.body.hex(), entry.closes, entry.number, entry.value])
+    values = [[getattr(e.decision, name) for name in VALUES] for e in entries]
+    arrays = {
+        "actions": np.array([e.decision.action for e in entries], dtype=np.float64).reshape(-1, dim),
+        "values": np.array(values, dtype=np.float64).reshape(-1, len(VALUES)),
+    }
+    return Saved(rows, arrays)
+
+
+def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> dict[Label, Entry]:
+    """What was saved; a ``ValueError`` if it cannot be."""
+    X, values = arrays["actions"], arrays["values"]
+    sound = X.shape == (len(rows), dim) and values.shape == (len(rows), len(VALUES))
+    if not sound or X.dtype != np.float64 or values.dtype != np.float64 or not np.isfinite(X).all():
+        raise ValueError("the decisions are not those of any data")
+    found: dict[Label, Entry] = {}
+    for row, x, known in zip(rows, X, values.tolist(), strict=True):
+        id_, index, level, certified, name, propensity, holdout, seq, body, closes, number, value = row
+        key = label("id", id_)
+        check.require(key not in found, "id", "of one decision only", key)
+        decision = Decision(
+            key,  # type: ignore[arg-type]
+            check.count("index", index, least=0),
+            read_only(x.copy()),
+            check.count("level", level, least=0),
+            *(known[0], known[1], known[2], known[3], known[4]),
+            check.flag("certified", certified),
+            None if name is None else label("label", name),
+            None if propensity is None else check.real("propensity", propensity),
+            check.flag("holdout", holdout),
+            check.count("seq", seq),
+        )
+        found[key] = Entry(
+            decision,
+            bytes.fromhex(body),
+            None if closes is None else check.real("closes", closes),
+            None if number is None else check.count("number", number, least=0),
+            None if value is None else check.real("value", value),
+        )
+    return found
+
+
+def reward_value(name: str, value: Any) -> float:
+    """A reward that an agent will take."""
+    number = check.real(name, value)
+    check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
+    return number

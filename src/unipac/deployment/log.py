@@ -1,0 +1,158 @@
+"""The events of a deployment, and the agent as their fold: choices are logged, never made again.
+
+    {"seq": 0, "kind": "spec", "agent", "parameters", "start", "features", "window", "default", ...}
+    {"seq", "kind": "decide", "id", "at", "wall", "context", "actions", "vectors", "index", "x", "level",
+                              "propensity", "holdout", "answer"}
+    {"seq", "kind": "reward", "id", "value", "at"}     {"seq", "kind": "release", "through", "at"}
+    {"seq", "kind": "forget", "id"}                    {"seq", "kind": "restart"}
+
+``vectors`` is null where features, context and ids tell them. ``through`` is the number of the last decision that was
+released. Times are those of the deployment; ``wall`` is the clock on the wall, and never used.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import unipac
+from unipac import _checks as check
+from unipac._agents import Agent
+from unipac._inputs import read_only
+from unipac._notebook import as_json, from_json
+from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.base.records import Decision
+from unipac.features.tables import plain
+from unipac.registry import AGENTS
+
+Array = NDArray[np.float64]
+
+ANSWER = ("mean", "width", "ucb", "lcb", "certificate")
+
+
+def specified(agent: Any) -> dict[str, Any]:
+    """An agent without what it has learned, as JSON has it."""
+    parameters: dict[str, Any] = {}
+    for name, value in agent.parameters.items():
+        parameters[name] = specified(value) if isinstance(value, Agent) else as_json(value)
+        if isinstance(value, tuple):
+            parameters[name] = list(value)
+    return {"agent": type(agent).__name__, "parameters": parameters}
+
+
+def made(told: Mapping[str, Any], cls: type[Any] | None = None) -> Any:
+    """The agent that was specified, empty."""
+    parameters = {
+        name: made(value) if isinstance(value, Mapping) else value
+        for name, value in told["parameters"].items()
+    }
+    return (AGENTS[told["agent"]] if cls is None else cls)(**parameters)
+
+
+def decide_event(
+    decision: Decision, at: float, wall: float, context: Any, offered: Any, vectors: Array | None
+) -> dict[str, Any]:
+    """A decision as JSON has it."""
+    told = decision.to_dict()
+    return {
+        "seq": decision.seq,
+        "kind": "decide",
+        "id": decision.id,
+        "at": at,
+        "wall": wall,
+        "context": plain(context),
+        "actions": list(offered),
+        "vectors": None if vectors is None else vectors.tolist(),
+        "index": decision.index,
+        "x": told["action"],
+        "level": decision.level,
+        "propensity": decision.propensity,
+        "holdout": decision.holdout,
+        "answer": {name: told[name] for name in (*ANSWER, "certified", "label")},
+    }
+
+
+def _decision(event: Mapping[str, Any]) -> Decision:
+    answer = event["answer"]
+    x = np.array(event["x"], dtype=np.float64)
+    mean, width, ucb, lcb, certificate = (from_json(answer[name]) for name in ANSWER)
+    said = (mean, width, ucb, lcb, certificate, answer["certified"], answer["label"])
+    return Decision(0, event["index"], read_only(x), event["level"], *said)
+
+
+def fold(
+    events: Iterable[Mapping[str, Any]], *, start: Any = None, agent: type[Any] | None = None
+) -> BanditAgent:
+    """The agent that a log leads to: what was released is absorbed in order, at the levels that were logged.
+
+    Args:
+        events: of a deployment, from the first one on, as dicts (one JSON object per line of a file).
+        start: the agent that the deployment was made with, if it had learned before.
+        agent: its class, for one of your own.
+    """
+    rows = iter(events)
+    spec = next(rows, None)
+    if spec is None or spec["kind"] != "spec":
+        raise ValueError("events must begin with the specification, got others or none")
+    empty = made(spec, agent)
+    now: Any = empty
+    if spec["start"] is not None:
+        sound = isinstance(start, BanditAgent) and start.digest() == spec["start"]
+        check.require(sound, "start", "the agent that the deployment was made with", start)
+        now = start._clone()
+    # What waits: by id the agent's id (None: learns nothing), the decision, and the reward once it came.
+    waiting: dict[Any, list[Any]] = {}
+    order: deque[tuple[int, Any]] = deque()
+
+    def teach(id_: Any) -> None:
+        number, decision, value = waiting.pop(id_)
+        if number is None:
+            return
+        value = spec["default"] if value is None else value
+        if value is None:
+            now.forget(number)
+            return
+        del now._pending[number]
+        now.absorb(decision.action[None], [value], levels=[decision.level])
+
+    for event in rows:
+        kind = event["kind"]
+        if kind == "decide":
+            decision = _decision(event)
+            number = now._adopt(decision)
+            if event["holdout"]:
+                now.forget(number)
+                number = None
+            waiting[event["id"]] = [number, decision, None]
+            order.append((event["seq"], event["id"]))
+        elif kind == "reward":
+            waiting[event["id"]][2] = event["value"]
+            if spec["window"] is None:
+                teach(event["id"])
+        elif kind == "release":
+            while order and order[0][0] <= event["through"]:
+                _, id_ = order.popleft()
+                if id_ in waiting:
+                    teach(id_)
+        elif kind == "forget":
+            number, _, _ = waiting.pop(event["id"])
+            if number is not None:
+                now.forget(number)
+        elif kind == "restart":
+            now = type(empty)(**empty.parameters)
+            for entry in waiting.values():
+                entry[0] = None
+        else:
+            raise ValueError(f"events must be of a kind that is known, got {kind!r}")
+    found: BanditAgent = now
+    return found
+
+
+def spec_event(agent: Any, fresh: bool, features: str | None, **settings: Any) -> dict[str, Any]:
+    """The first line of a log."""
+    told = {"seq": 0, "kind": "spec", "unipac": unipac.__version__, **specified(agent)}
+    return {**told, "start": None if fresh else agent.digest(), "features": features, **settings}

@@ -1,0 +1,63 @@
+"""What is offered in a decision, and what is said of an action that was drawn at random."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._actions import Actions, Label
+from unipac._inputs import action_array, check_norms
+from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.base.records import Decision
+from unipac.features.maps import Features
+from unipac.features.tables import row_of
+
+Array = NDArray[np.float64]
+
+
+def offer(
+    agent: BanditAgent, features: Features | None, context: Any, actions: Any, exclude: Collection[Label]
+) -> tuple[Any, tuple[Label, ...] | None, Array | None, Any]:
+    """What is offered, its labels, the vectors for the log if it needs them, and the context to be logged."""
+    if features is not None:
+        offered = features(context, actions, exclude)
+        alone = features.needs_ids_alone and not isinstance(actions, Mapping)
+        array = context is None or isinstance(context, (list, tuple, np.ndarray))
+        kept = copy.copy(context) if array else dict(row_of("context", context))
+        return offered, offered.labels, None if alone else offered.vectors, kept
+    labels = actions.labels if type(actions) is Actions else None
+    given = agent.fixed_actions if actions is None else actions
+    X = action_array("actions", given.vectors if labels is not None else given, agent.dim).copy()
+    if exclude:
+        names = range(len(X)) if labels is None else labels
+        left = [k for k, name in enumerate(names) if name not in exclude]
+        check.require(len(left) > 0, "exclude", "leaving at least one action", exclude)
+        X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
+    check_norms("actions", X, agent.action_norm)
+    return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)
+
+
+def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
+    """The action of the holdout, if this decision belongs to it: a function of (seed, number)."""
+    if holdout == 0.0:
+        return None
+    chance = np.random.default_rng((seed, number))
+    return int(chance.integers(n)) if chance.random() < holdout else None
+
+
+def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
+    """What the bounds of the agent say of an action that it did not choose."""
+    mean, width, ucb, lcb = agent._clipped(X)
+    certificate = math.nan
+    if choice.certified:
+        certificate, _ = agent._certify(float(ucb.max()), float(ucb[k]), float(lcb[k]))
+    action = X[k].copy()
+    action.setflags(write=False)
+    said = (float(mean[k]), float(width[k]), float(ucb[k]), float(lcb[k]), certificate, choice.certified)
+    return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])

@@ -1,0 +1,275 @@
+"""Maps φ(context, action) of norm at most 1: blocks, interactions, sums."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._actions import Actions, Label, unlike
+from unipac.features.encoders import Constant, Encoder
+from unipac.features.tables import Row, is_frame, row_of, rows_of
+
+Array = NDArray[np.float64]
+
+
+class Features:
+    """A fixed map φ(context, action); called with a context and actions it gives ``Actions``."""
+
+    needs_ids_alone: bool
+    """Whether an action is known by its id, so that context and ids tell the vectors."""
+
+    @property
+    def dim(self) -> int:
+        """d, the length of the vectors: the ``dim`` of an agent."""
+        return len(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each feature."""
+        raise NotImplementedError
+
+    @property
+    def _context_columns(self) -> frozenset[str] | None:
+        """The columns of a context; None if it is an array."""
+        raise NotImplementedError
+
+    def _vectors(self, context: Any, offered: tuple[Label, ...], rows: Sequence[Row | None]) -> Array:
+        """φ of a checked context with each of the actions, (n, d)."""
+        raise NotImplementedError
+
+    def described(self) -> dict[str, Any]:
+        """What JSON needs to make it again."""
+        raise NotImplementedError
+
+    def __call__(self, context: Any, actions: Any, exclude: Collection[Label] = ()) -> Actions:
+        """The vectors of some actions in a context.
+
+        Args:
+            context: a mapping, a row of a frame, or an array for ``Numbers``; None where there are no columns.
+            actions: ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
+            exclude: ids of actions that are taken out first.
+        """
+        offered, rows = self._offered(actions)
+        if exclude:
+            kept = [k for k, key in enumerate(offered) if key not in exclude]
+            check.require(len(kept) > 0, "exclude", "leaving at least one action", exclude)
+            offered, rows = tuple(offered[k] for k in kept), [rows[k] for k in kept]
+        return Actions._of(self._vectors(self._checked(context), offered, rows), offered)
+
+    def many(self, frame: Any, actions: Any) -> list[Actions]:
+        """The same for every row of a table of contexts, or of an (m, k) array."""
+        offered, rows = self._offered(actions)
+        contexts = frame if isinstance(frame, np.ndarray) else rows_of("frame", frame)
+        return [Actions._of(self._vectors(self._checked(row), offered, rows), offered) for row in contexts]
+
+    def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
+        """The ids of some actions, and the features of each, or None."""
+        return _offered(actions)
+
+    def _checked(self, context: Any) -> Any:
+        columns = self._context_columns
+        if columns is None:
+            return context
+        if context is None and not columns:
+            return {}
+        row = row_of("context", context)
+        if len(row) != len(columns) or row.keys() != columns:
+            _refuse_columns("context", row, columns)
+        return row
+
+    def to_json(self) -> str:
+        """A text from which ``from_json`` makes the same map."""
+        return json.dumps(self.described(), allow_nan=False)
+
+    def __add__(self, other: Features) -> Sum:
+        if not isinstance(other, Features):
+            return NotImplemented
+        return Sum(*_parts(self), *_parts(other))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.dim} features>"
+
+
+def _parts(features: Features) -> tuple[Features, ...]:
+    return features.parts if isinstance(features, Sum) else (features,)
+
+
+class Blocks(Features):
+    """One block of features per action, empty but for its own: a model for each, in one vector.
+
+    >>> from unipac.features import Columns
+    >>> features = Blocks(["small", "large"], Columns(ranges={"length": (0, 100)}, missing="error"))
+    >>> features.names
+    ('small: length', 'small: constant', 'large: length', 'large: constant')
+    >>> features({"length": 100}, ["large", "small"]).vectors * 2**0.5
+    array([[0., 0., 1., 1.],
+           [1., 1., 0., 0.]])
+
+    Args:
+        ids: of all actions that there can be, or their number n for 0, ..., n − 1.
+        of: encodes the context; without it each action has one feature, a constant.
+    """
+
+    needs_ids_alone = True
+
+    def __init__(self, ids: int | Sequence[Label], of: Encoder | None = None) -> None:
+        many = range(check.count("ids", ids)) if isinstance(ids, (int, np.integer)) else ids
+        sound = not isinstance(many, (str, Mapping)) and hasattr(many, "__iter__")
+        check.require(sound, "ids", "a number, or a list of ids", ids)
+        self.ids = unlike("ids", list(many))
+        self.of = _encoder("of", Constant() if of is None else of)
+        self._position = {key: k for k, key in enumerate(self.ids)}
+        self._everything = np.arange(len(self.ids))
+        self._alone = [None] * len(self.ids)
+        self._text = all(isinstance(key, str) for key in self.ids)  # then equal ids are the same ids
+
+    def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
+        if self._text and type(actions) in (list, tuple) and tuple(actions) == self.ids:
+            return self.ids, self._alone  # the usual case, in less time
+        return _offered(actions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each feature."""
+        return tuple(f"{key}: {name}" for key in self.ids for name in self.of.names)
+
+    @property
+    def _context_columns(self) -> frozenset[str] | None:
+        return None if self.of.by_position else self.of.columns
+
+    def _vectors(self, context: Any, offered: tuple[Label, ...], rows: Sequence[Row | None]) -> Array:
+        vector = self.of.encode(context)
+        n, m = len(offered), len(self.ids)
+        if offered == self.ids:
+            places = self._everything
+        else:
+            for key in offered:
+                check.require(key in self._position, "actions", f"among the ids {list(self.ids)}", key)
+            places = np.array([self._position[key] for key in offered])
+        made = np.zeros((n, m, len(vector)))
+        made[self._everything[:n], places] = vector
+        return made.reshape(n, m * len(vector))
+
+    def described(self) -> dict[str, Any]:
+        """What JSON needs to make it again."""
+        return {"kind": "Blocks", "ids": list(self.ids), "of": self.of.described()}
+
+
+class Interactions(Features):
+    """All products of a feature of the context and one of the action: one parameter shared by all actions.
+
+    >>> from unipac.features import Columns, Constant
+    >>> features = Interactions(Constant(), Columns(ranges={"price": (0, 10)}, missing="error"))
+    >>> features(None, {"tea": {"price": 10}, "milk": {"price": 5}}).vectors * 2**0.5
+    array([[1., 1.],
+           [0., 1.]])
+
+    Args:
+        context: encodes the context.
+        action: encodes the features of an action.
+    """
+
+    needs_ids_alone = False
+
+    def __init__(self, context: Encoder, action: Encoder) -> None:
+        self.context, self.action = _encoder("context", context), _encoder("action", action)
+        check.require(not action.by_position, "action", "an encoder of columns", action)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each feature."""
+        return tuple(f"{a} × {b}" for a in self.context.names for b in self.action.names)
+
+    @property
+    def _context_columns(self) -> frozenset[str] | None:
+        return None if self.context.by_position else self.context.columns
+
+    def _vectors(self, context: Any, offered: tuple[Label, ...], rows: Sequence[Row | None]) -> Array:
+        vector = self.context.encode(context)
+        made = np.empty((len(offered), len(vector) * self.action.dim))
+        for k, (key, row) in enumerate(zip(offered, rows, strict=True)):
+            if row is None:
+                raise ValueError(f"actions must map ids to features, got the id {key!r} alone")
+            if row.keys() != self.action.columns:
+                _refuse_columns(f"action {key!r}", row, self.action.columns)
+            made[k] = np.outer(vector, self.action.encode(row)).reshape(-1)
+        return made
+
+    def described(self) -> dict[str, Any]:
+        """What JSON needs to make it again."""
+        told = {"context": self.context.described(), "action": self.action.described()}
+        return {"kind": "Interactions", **told}
+
+
+class Sum(Features):
+    """Several maps side by side, divided by √m for m of them: their rewards add up."""
+
+    def __init__(self, *parts: Features) -> None:
+        check.require(len(parts) > 0, "parts", "at least one map", parts)
+        for part in parts:
+            check.require(isinstance(part, Features), "parts", "maps of this package", part)
+        self.parts = parts
+        self.needs_ids_alone = all(part.needs_ids_alone for part in parts)
+        arrays = {part._context_columns is None for part in parts if part._context_columns != frozenset()}
+        check.require(len(arrays) <= 1, "parts", "all of columns, or all of arrays", parts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each feature."""
+        return tuple(name for part in self.parts for name in part.names)
+
+    @property
+    def _context_columns(self) -> frozenset[str] | None:
+        every = [part._context_columns for part in self.parts]
+        return None if None in every else frozenset().union(*(columns or () for columns in every))
+
+    def _vectors(self, context: Any, offered: tuple[Label, ...], rows: Sequence[Row | None]) -> Array:
+        made = [part._vectors(context, offered, rows) for part in self.parts]
+        return np.ascontiguousarray(np.concatenate(made, axis=1) / math.sqrt(len(made)))
+
+    def described(self) -> dict[str, Any]:
+        """What JSON needs to make it again."""
+        return {"kind": "Sum", "parts": [part.described() for part in self.parts]}
+
+
+def _encoder(name: str, value: Any) -> Encoder:
+    check.require(isinstance(value, Encoder), name, "an encoder such as Columns(...)", value)
+    found: Encoder = value
+    return found
+
+
+def _offered(actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
+    """The ids of some actions, and the features of each, or None."""
+    if isinstance(actions, Mapping):
+        offered = unlike("actions", list(actions))
+        return offered, [row_of(f"action {key!r}", row) for key, row in actions.items()]
+    if is_frame(actions):
+        rows = rows_of("actions", actions)
+        for row in rows:
+            check.require("id" in row, "actions", "a frame with a column 'id'", list(row))
+        return unlike("actions", [row["id"] for row in rows]), [
+            {name: value for name, value in row.items() if name != "id"} for row in rows
+        ]
+    if isinstance(actions, (str, bytes)) or not hasattr(actions, "__iter__"):
+        raise ValueError(f"actions must be ids, a mapping or a frame, got {check.shown(actions)}")
+    if getattr(actions, "ndim", 1) != 1:
+        raise ValueError(f"actions must be ids, a mapping or a frame, got an array of shape {actions.shape}")
+    offered = unlike("actions", list(actions))
+    return offered, [None] * len(offered)
+
+
+def _refuse_columns(what: str, row: Row, columns: frozenset[str]) -> None:
+    for name in sorted(columns):
+        if name not in row:
+            raise ValueError(f"{what} must have the column {name!r}, got columns {check.shown(list(row))}")
+    surplus = next(name for name in row if name not in columns)
+    known = check.shown(sorted(columns))
+    raise ValueError(
+        f"{what} must have no column but {known}, got {surplus!r} = {check.shown(row[surplus])} as well"
+    )

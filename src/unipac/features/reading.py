@@ -1,0 +1,48 @@
+"""Feature maps from JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from unipac.features.columns import Columns
+from unipac.features.encoders import Constant, Encoder, Joined, Numbers
+from unipac.features.maps import Blocks, Features, Interactions, Sum
+
+
+def from_json(text: str) -> Features:
+    """The map that ``to_json`` wrote.
+
+    >>> from unipac import features
+    >>> features.from_json(features.Blocks(3).to_json())
+    <Blocks: 3 features>
+    """
+    try:
+        return _features(json.loads(text))
+    except (TypeError, KeyError, IndexError, AttributeError, RecursionError, ValueError) as error:
+        raise ValueError(f"text must be written by to_json(), got one that is not ({error})") from None
+
+
+def _features(told: Mapping[str, Any]) -> Features:
+    kind = told["kind"]
+    if kind == "Blocks":
+        return Blocks(told["ids"], _encoder(told["of"]))
+    if kind == "Interactions":
+        return Interactions(_encoder(told["context"]), _encoder(told["action"]))
+    if kind == "Sum":
+        return Sum(*(_features(part) for part in told["parts"]))
+    raise ValueError(f"there is no map {kind!r}")
+
+
+def _encoder(told: Mapping[str, Any]) -> Encoder:
+    kind = told["kind"]
+    if kind == "Constant":
+        return Constant()
+    if kind == "Numbers":
+        return Numbers(told["length"], told["low"], told["high"], constant=told["constant"])
+    if kind == "Columns":
+        return Columns.from_description(told)
+    if kind == "Joined":
+        return Joined(*(_encoder(part) for part in told["parts"]))
+    raise ValueError(f"there is no encoder {kind!r}")

@@ -1,0 +1,78 @@
+"""Rows from what people have: mappings, frames of pandas, polars or arrow, rows of them, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Row = Mapping[str, Any]
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a table of pandas, polars or arrow; asked without importing them."""
+    return hasattr(value, "shape") and (hasattr(value, "columns") or hasattr(value, "column_names"))
+
+
+def frame_of(name: str, value: Any) -> Any:
+    """A narwhals frame."""
+    import narwhals as nw  # not before a frame is met
+
+    try:
+        return nw.from_native(value, eager_only=True)
+    except TypeError:
+        raise ValueError(
+            f"{name} must be a frame of pandas, polars or arrow, got {type(value).__name__}"
+        ) from None
+
+
+def rows_of(name: str, value: Any) -> list[dict[str, Any]]:
+    """The rows of a frame, or of a sequence of mappings."""
+    if is_frame(value):
+        return [dict(row) for row in frame_of(name, value).iter_rows(named=True)]
+    if isinstance(value, (list, tuple)):
+        return [dict(row_of(name, row)) for row in value]
+    raise ValueError(f"{name} must be a frame or a list of mappings, got {type(value).__name__}")
+
+
+def row_of(name: str, value: Any) -> Row:
+    """A mapping from columns to values: a dict, a row of a frame, or a frame of one row."""
+    if isinstance(value, Mapping):
+        return value
+    if is_frame(value):
+        rows = rows_of(name, value)
+        if len(rows) != 1:
+            raise ValueError(f"{name} must be one row, got a frame of {len(rows)}")
+        return rows[0]
+    if hasattr(value, "index") and hasattr(value, "items") and not isinstance(value, np.ndarray):
+        return dict(value.items())  # a row of a pandas frame
+    raise ValueError(f"{name} must be a mapping or a row of a frame, got {type(value).__name__}")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    if value is None:
+        return True
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; what is missing becomes None, what JSON does not know becomes text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_missing(value):
+        return None
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return [plain(entry) for entry in value.tolist()]
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return str(value)

@@ -1,0 +1,141 @@
+"""UC-MatrixRL: regression of features of the next state, after Yang and Wang (ICML 2020).
+
+    pseudo-code, P_h(s' | s, a) = φ(s, a)ᵀ M_h ψ(s')                                    here
+    A_h = λI + Σ φφᵀ,  M̂_h = A_h⁻¹ (Σ φ ψ(s')ᵀ) K⁻¹,  K = Σ_s ψ(s) ψ(s)ᵀ                  _learn
+    Q_h = r̂ + φᵀ M̂_h Ψᵀ V_{h+1} + β ‖φ‖_{A_h⁻¹}, clipped to [0, H]; greedy                 _plan
+
+Rewards are learned by the same regression, ⟨φ, A_h⁻¹ Σ φ r⟩. With ψ one-hot, K = I and M̂ V = A⁻¹ Σ φ V(s'): it is
+LSVI-UCB, decision by decision, and its radius "finite" proves it. For other ψ the radius has d' in place of S and is
+multiplied by the range of projected targets, ρ = max_{s,t} Σ_y [(ψ(s) − ψ(t))ᵀ K⁻¹ ψ(y)]₊; nothing is certified then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._inputs import check_norms, floats, read_only
+from unipac.envs import FiniteMDP
+from unipac.linalg.soundness import check_shape
+from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.plan import Episode, Plan
+from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.theory import mdp_radii
+
+Array = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Sums of each stage."""
+
+    gram: Array
+    """(H, d, d): A."""
+    rewards: Array
+    """(H, d): Σ φ r."""
+    arrivals: Array
+    """(H, d, d'): Σ φ ψ(s')ᵀ."""
+
+
+@agent
+class UCMatrixRL(EpisodicAgent):
+    """Optimistic value iteration on a regression of features of the next state, for comparison.
+
+    {parameters}
+
+    >>> from unipac.envs import random_simplex
+    >>> mdp = random_simplex(3, 2, 2, 2)
+    >>> agent = UCMatrixRL(mdp.features, horizon=2, episodes=50)
+    >>> trace = agent.play(mdp, episodes=50, seed=0)
+    >>> bool((trace.bound + 1e-9 >= trace.gap).all()), agent.guarantee
+    (True, 'regret')
+    """
+
+    theorem: ClassVar[str] = "regret"
+
+    features: Any = parameter(check=None, words="φ, (states, actions, d), norms at most 1", positional=True)
+    psi: Any = parameter(None, None, "ψ, (states, d'), of full column rank; None: one-hot")
+    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
+    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    total_episodes: int = parameter(
+        check=check.count, words="K, for how many episodes the radius is made. Also given as ``episodes``"
+    )
+    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return LinearAgent._told(mdp)
+
+    def _check_parameters(self) -> None:
+        phi = floats("features", self.features).copy()
+        check.require(phi.ndim == 3 and phi.size > 0, "features", "of shape (states, actions, d)", phi.shape)
+        check_norms("features", phi, 1.0)
+        check.require(self.reward_range == (0.0, 1.0), "reward_range", "(0, 1)", self.reward_range)
+        self.n_states, self.n_actions, self.dim = phi.shape
+        psi = np.eye(self.n_states) if self.psi is None else floats("psi", self.psi).copy()
+        fits = psi.ndim == 2 and len(psi) == self.n_states and 1 <= psi.shape[1] <= self.n_states
+        fits = fits and bool(np.isfinite(psi).all()) and np.linalg.matrix_rank(psi) == psi.shape[1]
+        check.require(fits, "psi", f"of shape ({self.n_states}, d') and of rank d'", psi.shape)
+        self.features = read_only(phi)
+        self.psi = None if self.psi is None else read_only(psi)
+        self._psi = psi
+        self._project = np.linalg.solve(psi.T @ psi, psi.T)  # K⁻¹ Ψᵀ
+        weights = psi @ self._project
+        self._range = max(float(np.maximum(weights[:, None] - weights, 0.0).sum(axis=2).max()), 1.0)
+        self._inside, self._outside = mdp_radii.finite_constants(
+            self.dim,
+            self.horizon,
+            1,
+            self.delta,
+            n_states=psi.shape[1],
+            regularization=self.regularization,
+            episodes=self.total_episodes,
+        )
+
+    def _empty(self) -> State:
+        H, d = self.horizon, self.dim
+        gram = np.tile(self.regularization * np.eye(d), (H, 1, 1))
+        return State(gram, np.zeros((H, d)), np.zeros((H, d, self._psi.shape[1])))
+
+    @property
+    def certified(self) -> bool:
+        """Whether every bound is proven to stay above Q*: with ψ one-hot, for the episodes foreseen."""
+        return self.psi is None and self._episodes <= self.total_episodes
+
+    def _plan(self) -> Plan:
+        H, S = self.horizon, self.n_states
+        V, action = np.zeros((H + 1, S)), np.zeros((H, 1, S), dtype=np.int64)
+        for h in range(H - 1, -1, -1):
+            gram = self.state.gram[h]
+            target = self.state.rewards[h] + self.state.arrivals[h] @ (self._project @ V[h + 1])
+            solved = np.linalg.solve(gram, self.features.reshape(-1, self.dim).T).T.reshape(
+                self.features.shape
+            )
+            width = np.sqrt(np.maximum((solved * self.features).sum(axis=2), 0.0))
+            logdet = max(float(np.linalg.slogdet(gram / self.regularization)[1]), 0.0)
+            beta = self._range * mdp_radii._flute_finite(logdet, H, self._inside, self._outside)
+            Q = np.clip(self.features @ np.linalg.solve(gram, target) + beta * width, 0.0, H)
+            action[h, 0], V[h] = Q.argmax(axis=1), Q.max(axis=1)
+        return Plan(action, np.zeros_like(action), V[0], None, True)
+
+    def _learn(self, episode: Episode) -> None:
+        for h, (s, a, r, t) in enumerate(
+            zip(episode.state, episode.action, episode.reward, episode.following, strict=True)
+        ):
+            phi = self.features[s, a]
+            self.state.gram[h] += np.outer(phi, phi)
+            self.state.rewards[h] += r * phi
+            if t >= 0:
+                self.state.arrivals[h] += np.outer(phi, self._psi[t])
+
+    def _restored(self, saved: Any) -> State:
+        for array, model in zip(saved, self._empty(), strict=True):
+            check_shape(array, model.shape)
+        for gram in saved.gram:
+            least = np.linalg.eigvalsh(gram)[0] if np.array_equal(gram, gram.T) else -1.0
+            check.require(bool(least >= self.regularization * (1 - 1e-6)), "gram", "that of data", "another")
+        state: State = saved
+        return state

@@ -1,0 +1,1 @@
+"""What agents for mixture MDPs share."""

@@ -1,0 +1,62 @@
+"""NestedVTR: value-targeted regression over nested levels, with a certificate before every episode.
+
+    pseudo-code, M stacks of levels (one for each stage but the last, or one for all)      here
+    before an episode, for h = H, ..., 1, with V = Vup_{h+1}, u = max V − min V:           base.planning.choose
+      W = (V − min V)/u,  x(s, a) = Σ_t φ(s, a, t) W(t)                                    base.regression.integrate
+      Qup_h = r + clip(min V + u min_l [⟨θ^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}], min V, max V)
+      π_h = argmax_a Qup_h, Vup_h = max_a Qup_h: one V for all levels
+    Vlow_h of π the same with max_l [⟨θ^l, x⟩ − β_l ‖x‖]                                   base.planning.certify
+    certificate(s) = Vup_1(s) − Vlow_1(s)
+    after (s, a, s') at stage h < H: l = the first level with ‖x‖_{(Σ^l)⁻¹} > 2^-l,        linalg.levels NESTED
+      else a new one; add (x, W(s')) to the levels from l on
+    β_l = √(¼ [log det(Σ^l/λ) + 2 log(1/δ_l)] + λB²)                                       theory.radii.mixture
+    δ_l = δ/(2M l(l+1)), and δ/(2M) for all data, which are the last level                 base.regression.set_radii
+    likelihood: δ/2 for all this, δ/(2M) for the likelihood set of each stack              base.likelihood
+
+``targets="widest"``: of the x of Vup and that of Vlow the wider one, at the level where the test of one of them first
+fails, with its own target. Theorem: ``docs/agents/nested_vtr.md``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac.linalg.levels import NESTED
+from unipac.mdp.mixture.base.agent import MixtureAgent
+
+
+@agent
+class NestedVTR(MixtureAgent):
+    """Certified value-targeted regression for linear mixture MDPs: uniform-PAC, one V for all levels.
+
+    {parameters}
+
+    Example:
+        >>> from unipac.envs import mixture_swim
+        >>> mdp = mixture_swim()
+        >>> agent = NestedVTR(mdp.features, horizon=8, rewards=mdp.rewards, homogeneous=True, likelihood=True)
+        >>> trace = agent.play(mdp, episodes=1000, seed=0)
+        >>> bool((trace.certificate >= trace.gap).all()), agent.certificate(0) < 0.5
+        (True, True)
+    """
+
+    rule: ClassVar[int] = NESTED
+    theorem: ClassVar[str] = "uniform-PAC"
+
+    targets: str = parameter(
+        "up",
+        check.choice("up", "widest"),
+        'rounds of the regressions are those of upper values ("up"), or of upper or lower ones, whichever is wider',
+    )
+    likelihood: bool = parameter(
+        False,
+        check.flag,
+        "whether to add the likelihood set: if features are the probabilities of d given kernels, and θ their weights",
+    )
+
+    @property
+    def widest(self) -> bool:  # type: ignore[override]
+        """Whether ``targets`` is "widest"."""
+        return self.targets == "widest"

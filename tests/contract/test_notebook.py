@@ -1,0 +1,84 @@
+"""How agents, decisions, bounds and traces are shown, and what they turn into."""
+
+import json
+import math
+
+import altair
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import unipac
+from unipac import _notebook
+
+
+def played(rounds=2500):
+    agent = unipac.NestedOFUL(2, noise=0.1)
+    return agent, agent.play(unipac.envs.sphere(2, 4, noise=0.1), rounds=rounds, seed=0, truth=[0.6, 0.8])
+
+
+def test_frames_and_slices():
+    _, trace = played()
+    frame = trace.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == ["round", "index", "level", "certificate", "reward", "gap", "covered"]
+    np.testing.assert_array_equal(frame["certificate"], trace.certificate)
+    part = trace[100:200]
+    assert len(part) == 100
+    assert part.reward.base is not None  # a view
+    assert_frame_equal(part.to_frame().drop("round"), frame[100:200].drop("round"))
+    assert len(trace[:]) == len(trace) == 2500
+    with pytest.raises(ValueError, match="slice"):
+        trace[3]
+
+
+def test_charts():
+    _, trace = played()
+    chart = trace.plot()
+    assert isinstance(chart, altair.Chart)
+    rows = chart.to_dict()["data"]["values"]
+    assert len(rows) <= 2 * _notebook.MOST_POINTS
+    assert {row["kind"] for row in rows} == {"certificate", "gap"}
+    json.dumps(chart.to_dict(), allow_nan=False)
+
+
+def test_html():
+    agent, trace = played(300)
+    decision = agent.choose([[1.0, 0.0], [0.6, 0.8]])
+    for shown, words in (
+        (agent, ["<td>rounds</td><td>300</td>", "<td>pending</td><td>1</td>", "consistent", "Levels"]),
+        (decision, ["certificate", "<td>certified</td><td>True</td>"]),
+        (agent.bounds([[1.0, 0.0]]), ["<th>ucb</th>"]),
+        (trace, ["300 rounds", "<th>gap</th>", "<td>19</td>"]),
+    ):
+        text = shown._repr_html_()
+        assert text.startswith("<table>")
+        assert text.endswith("</table>")
+        for word in words:
+            assert word in text, text
+    assert "<b>" not in _notebook.table("<b>", ("<b>",), [("<b>",)])
+
+
+def test_dicts_are_json():
+    agent = unipac.LinUCB(2)
+    told = agent.choose([[1.0, 0.0], [0.6, 0.8]]).to_dict()
+    assert told["certificate"] is None  # NaN
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    phased = unipac.PhasedElimination([[1.0, 0.0], [0.0, 1.0]]).choose().to_dict()
+    assert phased["width"] == "inf"
+    assert math.isinf(_notebook.from_json(phased["width"]))
+    json.dumps(phased, allow_nan=False)
+
+
+def test_reprs_are_short():
+    agent, trace = played(10)
+    assert all(len(repr(shown)) < 250 for shown in (agent, trace, unipac.Deployment(agent)))
+    assert "seq" not in repr(agent.choose([[1.0, 0.0]]))  # what says nothing here
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    _, trace = played(10)
+    monkeypatch.setattr("importlib.import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    with pytest.raises(ImportError, match=r"unipac\[experiments\]"):
+        trace.to_frame()

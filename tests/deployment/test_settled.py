@@ -1,0 +1,103 @@
+"""Verdicts: right with probability 1 − δ however often one looks, and never changed."""
+
+import numpy as np
+import pytest
+from any_checks import few_enough
+
+import unipac
+from unipac.deployment import Full
+
+DELTA, EPS, NOISE, ROUNDS = 0.1, 0.2, 0.25, 500
+
+
+class Narrow(unipac.NestedOFUL):
+    """The control: bounds a tenth as wide as they must be."""
+
+    def _bounds(self, X):
+        mean, width, ucb, lcb = super()._bounds(X)
+        return mean, width, mean + 0.1 * (ucb - mean), mean - 0.1 * (mean - lcb)
+
+
+def verdict_of(seed, cls=unipac.NestedOFUL):
+    """(whether there was a verdict, whether it was wrong, how often it changed)."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3, 2))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    angle = rng.uniform(0, 2 * np.pi)
+    means = X @ [np.cos(angle), np.sin(angle)]
+    noise = NOISE * rng.standard_normal(ROUNDS)
+    deployment = unipac.Deployment(cls(2, delta=DELTA, noise=NOISE), drift=0.0)
+    verdict, flips = None, 0
+    for k in range(ROUNDS):
+        decision = deployment.decide(None, X, id=k)
+        deployment.reward(k, means[decision.index] + noise[k])
+        if k % 5 == 0:
+            found = deployment.settled(X, EPS)
+            flips += verdict is not None and found != verdict
+            if found is not None and verdict is None:
+                verdict = found
+                assert found.certificate <= EPS
+            elif verdict is not None and k % 100 == 0:
+                break
+    wrong = verdict is not None and means.max() - means[verdict.index] > EPS
+    return verdict is not None, wrong, flips
+
+
+@pytest.mark.parametrize("seeds", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_verdicts(seeds):
+    """Null: a wrong verdict in at most δ of the runs."""
+    found, wrong, flips = np.sum([verdict_of(seed) for seed in range(seeds)], axis=0)
+    print(f"verdicts {found} of {seeds}, wrong {wrong}, flips {flips}")
+    assert flips == 0
+    assert found >= 0.8 * seeds
+    assert wrong <= DELTA * seeds
+    few_enough(int(wrong), seeds, DELTA, "verdicts")
+
+
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+def test_narrow_bounds_give_wrong_verdicts():
+    """Negative control: with a tenth of the radius more than δ of the verdicts are wrong."""
+    found, wrong, _ = np.sum([verdict_of(seed, Narrow) for seed in range(100)], axis=0)
+    print(f"narrow: verdicts {found}, wrong {wrong} of 100")
+    assert wrong > DELTA * 100
+
+
+def learned(deployment, X, means, rounds, first=0):
+    for k in range(first, first + rounds):
+        decision = deployment.decide(None, X, id=k)
+        deployment.reward(k, means[decision.index])
+
+
+def test_verdicts_are_kept_and_dropped(tmp_path):
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    deployment = unipac.Deployment(unipac.NestedOFUL(2, noise=0.1))
+    assert deployment.settled(X, 0.2) is None
+    learned(deployment, X, [0.9, 0.1], 300)
+    verdict = deployment.settled(X, 0.2)
+    assert verdict.index == 0
+    assert verdict.label is None
+    assert verdict.certificate <= 0.2
+    learned(deployment, X, [0.0, 0.1], 20, first=300)
+    assert deployment.settled(X, 0.2) is verdict
+    assert deployment.settled(X, 1.0).index == 0  # another accuracy, from the same bounds
+    deployment.save(tmp_path / "d.npz")
+    assert unipac.Deployment.load(tmp_path / "d.npz").settled(X, 0.2) == verdict
+    actions = unipac.features.Actions(X[::-1].copy(), ["b", "a"])  # another set, by its bytes
+    found = deployment.settled(actions, 0.5)
+    assert found is None or found.label == "a"
+    deployment.restart()
+    assert deployment.settled(X, 0.2) is None
+    for bad in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="eps"):
+            deployment.settled(X, bad)
+    with pytest.raises(ValueError, match="certified"):
+        unipac.Deployment(unipac.LinUCB(2)).settled(X, 0.2)
+
+
+def test_at_most_a_thousand_sets():
+    deployment = unipac.Deployment(unipac.NestedOFUL(1))
+    for k in range(1000):
+        deployment.settled([[k / 1000]], 1e-3)
+    with pytest.raises(Full):
+        deployment.settled([[1.0]], 1e-3)
+    deployment.settled([[0.5]], 1e-3)  # a known one still goes
