@@ -133,7 +133,8 @@ def allocate(weights: Array, pulls: float) -> NDArray[np.int64]:
     array([3, 2, 2, 0])
     """
     counts = np.ceil(weights * pulls * (1.0 - 1e-15))  # 0.1 · 30 is 3 and a rounding error, not 4
-    return np.where(weights > 0, np.maximum(counts, 1.0), 0.0).astype(np.int64)
+    counts = np.clip(counts, 1.0, float(check.LARGEST_COUNT))  # more cannot be counted
+    return np.where(weights > 0, counts, 0.0).astype(np.int64)
 
 
 def g_optimal(X: Array, tolerance: float) -> Design:

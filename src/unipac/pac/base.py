@@ -111,7 +111,7 @@ class Search(Agent):
 
     @property
     def done(self) -> bool:
-        """Whether it has stopped by itself."""
+        """Whether it has stopped by itself: with an answer, or as it would need more pulls than can be counted."""
         return self._wanted is None
 
     @property
@@ -217,6 +217,9 @@ class Search(Agent):
             return
         self._index, self._certificate = self._found(request.index), float(request.certificate)
         arms, counts = (np.array(part, dtype=np.int64).reshape(-1) for part in request[:2])
+        if self._pulls + sum(counts.tolist()) > check.LARGEST_COUNT:  # what is known now is all that can be
+            self._wanted = None
+            return
         self._wanted = Batch(read_only(arms), read_only(counts))  # type: ignore[arg-type]
 
     def _saved(self) -> Log:
