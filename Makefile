@@ -14,7 +14,7 @@ help:
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
 	@echo "make docs      the site, in site/index.html; works offline (under a minute)"
 	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
-	@echo "make bench     speed against peers, as ratios; installs the peers (about 10 minutes; ARGS=--quick: 3)"
+	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"

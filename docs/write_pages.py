@@ -196,7 +196,7 @@ def menu() -> str:
         lines += [f'      - "{kind}":']
         lines += ["          - Searches for the best arm: agents/best_arm.md"] * (kind == "Searches")
         lines += [f"          - {name}: agents/{page}.md" for name, page, _ in found]
-    return "\n".join(lines)
+    return "\n".join([*lines, "      - agents/not_here.md"])
 
 
 def pages() -> dict[Path, str]:

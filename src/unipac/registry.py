@@ -29,6 +29,8 @@ _MODULES = {
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
     "UPACLSVI": "unipac.mdp.linear.upac_lsvi",
+    "CertLSVIUCB": "unipac.mdp.linear.cert_lsvi_ucb",
+    "ELEANOR": "unipac.mdp.linear.eleanor",
     "UCMatrixRL": "unipac.mdp.linear.uc_matrix_rl",
     "CertVI": "unipac.mdp.tabular.cert_vi",
     "UBEV": "unipac.mdp.tabular.ubev",

@@ -146,7 +146,8 @@ def bandit_cases(cls: type[Any], label: str | None = None) -> list[Case]:
 def mdp_case(cls: type[Any], label: str | None = None) -> Case:
     """An agent for MDPs on a table."""
     label = cls.__name__ if label is None else label
-    return Case(label, cls, unipac.envs.river_swim(3, 3), taken(cls, {"regularization": 0.7}))
+    fast = taken(cls, {"regularization": 0.7, "ascent_steps": 3})
+    return Case(label, cls, unipac.envs.river_swim(3, 3), fast)
 
 
 def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:

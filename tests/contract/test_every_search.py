@@ -34,3 +34,13 @@ def test_says_what_is_proven(case):
 @pytest.mark.parametrize("name", NAMES)
 def test_is_documented(name):
     any_checks.check_is_documented(name, unipac.AGENTS[name])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if unipac.AGENTS[name].samples != "rewards"])
+def test_a_search_for_a_policy_that_is_too_sure_is_found(name):
+    """The control of the certificates: an answer before any sample, said to be the best."""
+    cls = unipac.AGENTS[name]
+    sure = property(lambda self: cls.answer.fget(self)._replace(certificate=0.0))
+    mine = type("TooSure", (cls,), {"__doc__": "Too sure.", "answer": sure})
+    with pytest.raises(AssertionError, match="certificates"):
+        search_checks.check_certificates(cases.search_cases(mine)[0], runs=20)

@@ -8,7 +8,7 @@ from scipy.stats import binom
 import unipac
 from unipac import envs
 from unipac.envs.visits import visits
-from unipac.pac import certified_planning, planning
+from unipac.pac import certified_planning, oppq, planning
 
 pytestmark = pytest.mark.nojit
 
@@ -163,6 +163,34 @@ def test_lower_values_of_another_world_are_found_wrong():
     for name in ("CertifiedPlanning", "OPPQ"):
         wrong = wrong_runs(unipac.AGENTS[name], worse, 0.02, 0.05, 20, sampled=hard())
         assert wrong > binom.isf(1e-6, 20, 0.05)
+
+
+def test_on_its_event_oppq_is_below_in_every_run(monkeypatch):
+    """Where all means are within their widths, V ≤ V^π for sure: no run may break it. The widths are cut so that
+    the event fails in some runs; with all of it, in none of these 40."""
+    mdp = anchored(0.7, seed=4)
+    rows = mdp.transitions.reshape(10, 5)[mdp.anchors]
+    held = []
+    for share in (0.5, 1.0):
+        event = True
+
+        def means(counts, value, failure):
+            nonlocal event
+            w, e = planning.means(counts, value, failure)
+            event &= bool((np.abs(w - rows @ value) <= share * e + 1e-12).all())  # noqa: B023
+            return w, share * e  # noqa: B023
+
+        monkeypatch.setattr(oppq, "means", means)
+        for seed in range(40):
+            event = True
+            answer = unipac.OPPQ.made_for(mdp, eps=0.5, delta=0.5).run(mdp, seed=seed, max_pulls=10**9)
+            if event:
+                value = mdp.policy_value(answer.policy)
+                assert (answer.lower <= value + 1e-12).all()
+                assert (mdp.optimal_value() - value).max() <= answer.certificate + 1e-12
+            held.append(event)
+    assert 0 < sum(held[:40]) < 40
+    assert all(held[40:])
 
 
 BUDGETS = [(0.5, 0.1, 200_000), (0.8, 0.3, 200_000), (0.9, 0.5, 400_000)]

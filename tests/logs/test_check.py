@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import unipac
 from unipac import logs
 from unipac.logs import Log
 
@@ -114,3 +115,36 @@ def test_misfit_in_small_and_large_dimensions(d):
     assert logs.misfit(Log(X, index, squares + dice), noise=0.02).found
     assert not logs.misfit(Log(X, index, linear), noise=0.0).found  # exact, up to rounding
     assert logs.misfit(Log(X, index, squares), noise=0.0).found
+
+
+def test_misfit_is_the_minimum_of_the_definition():
+    """Against a plain minimisation, with the inverse of V, in more than one part of rounds."""
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(-0.5, 0.5, (9000, 2)), rng.normal(size=9000)
+    z = np.column_stack([x, x[:, 0] ** 2, x[:, 0] * x[:, 1], x[:, 1] ** 2])
+    V = np.eye(5) + z.T @ z
+    inverse = np.linalg.inv(V)
+    b, G = z.T @ y, z.T @ x
+    theta = np.linalg.solve(G.T @ inverse @ G, G.T @ inverse @ b)
+    rest = b - G @ theta
+    found = logs.misfit(Log(x[:, None], np.zeros(9000, dtype=int), y), noise=1.5, alpha=0.05)
+    assert found.statistic == pytest.approx(np.sqrt(rest @ inverse @ rest), rel=1e-9)
+    assert found.threshold == pytest.approx(1.5 * np.sqrt(np.linalg.slogdet(V)[1] + 2 * np.log(20)), rel=1e-6)
+
+
+def test_misfit_on_logs_of_an_agent_that_learns():
+    """Null: linear rewards, ±noise, actions that depend on the past: at most 10 percent alarms at α = 0.1.
+
+    200 logs; more than 32 alarms have a chance below 0.5 percent if the rate is 10 percent. Negative control: with a
+    fifth of the noise told, most logs are flagged.
+    """
+    instance = unipac.envs.sphere(3, 5, noise=0.5, noise_kind="rademacher", seed=1)
+    alarms = bold = 0
+    for seed in range(200):
+        drawn = instance.rounds(0, 150, seed=seed)
+        index = unipac.LinUCB(3).play(drawn.actions, drawn.rewards).index
+        log = Log(drawn.actions, index, drawn.rewards[np.arange(150), index])
+        alarms += logs.misfit(log, noise=0.5, alpha=0.1).found
+        bold += logs.misfit(log, noise=0.1, alpha=0.1).found
+    assert alarms <= 32
+    assert bold > 100

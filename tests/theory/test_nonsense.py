@@ -53,6 +53,11 @@ SENSIBLE = {
     "rank": 2,
     "largest_gap": 2.0,
     "support": 3,
+    "span": 1.0,
+    "variance": 0.1,
+    "discount": 0.5,
+    "anchors": 3,
+    "mass": 1.0,
     "pool": 3,
     "stage": 1,
     "t": 3.0,
@@ -65,6 +70,8 @@ SENSIBLE = {
 }
 
 OTHERWISE = {
+    "hoeffding": {"n": 5},
+    "empirical_bernstein": {"n": 5},
     "flute_mistake_bound": {"radius": "finite"},
     "certvi_mistake_bound": {"rewards": "few"},
     "upac_lsvi_mistake_bound": {"sizes": Sizes(3, 6, 3, [], 6, 6, 6), "radius": "monotone"},

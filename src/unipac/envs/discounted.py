@@ -133,18 +133,18 @@ class DiscountedMDP:
         return found
 
     def _optimal(self) -> tuple[FloatArray, IntArray]:
-        """By policy iteration, computed once; an action is changed only if that helps by more than rounding."""
+        """By policy iteration, computed once; it stops where values no longer rise by more than rounding."""
         if self._optimum is None:
-            every = np.arange(self.n_states)
             policy = self.rewards.argmax(axis=1)
+            value = self._value(policy)
             while True:
-                value = self._value(policy)
                 q = self.rewards + self.discount * self.transitions @ value
-                best = q.argmax(axis=1)
-                better = q[every, best] > q[every, policy] + _ROUNDING / (1 - self.discount)
-                if not better.any():
+                better = q.max(axis=1) > value + _ROUNDING / (1 - self.discount)
+                changed = np.where(better, q.argmax(axis=1), policy)
+                risen = self._value(changed)
+                if not risen.sum() > value.sum():
                     break
-                policy = np.where(better, best, policy)
+                policy, value = changed, risen
             self._optimum = value, policy
         return self._optimum
 

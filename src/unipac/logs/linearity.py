@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 MOST_PAIRED = 30
 """Up to this dimension all products of two entries are looked at."""
 
+PART = 4096
+"""Rounds whose products are in memory at once."""
+
 
 class Misfit(NamedTuple):
     """The outcome of the test."""
@@ -66,11 +69,15 @@ def misfit(log: Log, *, noise: SupportsFloat, alpha: SupportsFloat = 0.01) -> Mi
     """
     R, alpha = check.nonnegative("noise", noise), check.probability("alpha", alpha)
     x, y = log.actions, log.rewards
-    z = np.hstack([x, _products(x)])
-    V = np.eye(z.shape[1]) + z.T @ z
+    size = x.shape[1] + _products(x[:0]).shape[1]
+    V, G, b = np.eye(size), np.zeros((size, x.shape[1])), np.zeros(size)
+    for begin in range(0, len(x), PART):
+        part = slice(begin, begin + PART)
+        z = np.hstack([x[part], _products(x[part])])
+        V, G, b = V + z.T @ z, G + z.T @ x[part], b + z.T @ y[part]
     factor = np.linalg.cholesky(V)
     logdet = 2.0 * float(np.log(np.diag(factor)).sum())
-    A, c = np.linalg.solve(factor, z.T @ x), np.linalg.solve(factor, z.T @ y)
+    A, c = np.linalg.solve(factor, G), np.linalg.solve(factor, b)
     theta = np.linalg.lstsq(A, c)[0]
     threshold = radii.mixture(max(logdet, 0.0), alpha, noise=R, norm=0.0, regularization=1.0)
     # Without noise anything beyond rounding is a misfit.

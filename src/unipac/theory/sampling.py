@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
+from unipac._inputs import floats
+from unipac.envs.discounted import discount_factor
 
 
 def hoeffding(n: int, failure: float, *, span: float = 1.0) -> float:
@@ -20,7 +22,8 @@ def hoeffding(n: int, failure: float, *, span: float = 1.0) -> float:
         >>> round(hoeffding(200, 0.05), 4)
         0.0865
     """
-    n, failure = check.count("n", n), check.share("failure", failure)
+    n = check.count("n", n, most=check.LARGEST_COUNT)
+    failure = check.share("failure", failure)
     return check.nonnegative("span", span) * math.sqrt(math.log(1 / failure) / (2 * n))
 
 
@@ -37,9 +40,11 @@ def empirical_bernstein(variance: Any, n: int, failure: float, *, span: float = 
         >>> float(round(empirical_bernstein(0.01, 200, 0.05), 4))
         0.0625
     """
-    n, failure = check.count("n", n, least=2), check.share("failure", failure)
-    log = math.log(2 / failure)
-    return np.sqrt(2 * variance * log / n) + 7 * check.nonnegative("span", span) * log / (3 * (n - 1))
+    n = check.count("n", n, least=2, most=check.LARGEST_COUNT)
+    log = math.log(2 / check.share("failure", failure))
+    v = floats("variance", variance)
+    check.require(bool(((v >= 0) & (v <= check.LARGEST)).all()), "variance", "finite and >= 0", variance)
+    return np.sqrt(2 * v * log / n) + 7 * check.nonnegative("span", span) * log / (3 * (n - 1))
 
 
 class PhasedSamples(NamedTuple):
@@ -70,6 +75,8 @@ def ppq_samples(
         PhasedSamples(phases=11, samples=98512)
     """
     eps, delta = check.positive("eps", eps), check.probability("delta", delta)
+    anchors, mass = check.count("anchors", anchors, most=check.LARGEST_COUNT), check.positive("mass", mass)
+    discount = discount_factor("discount", discount)
     left = 1 - discount
     phases = max(1, math.ceil(math.log(4 / (eps * left**2)) / left))
     log = math.log(2 * anchors * phases / delta)
