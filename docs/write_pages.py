@@ -53,7 +53,7 @@ def public(package: str) -> list[str]:
     """The names of a package: those of its ``__all__`` and its agents."""
     module = importlib.import_module(package)
     agents = registry.below(package) if package != "unipac" else ()
-    return sorted({*module.__all__, *agents}, key=str.lower)
+    return sorted({*module.__all__, *agents}, key=lambda name: (name.lower(), name))
 
 
 def assigned(package: str, name: str) -> tuple[str, str]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-PAGES = Path(__file__).parents[2] / "docs" / "guide"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("name", ["features.md", "late_rewards.md"])
+@pytest.mark.parametrize("name", ["guide/features.md", "guide/late_rewards.md", "start.md"])
 def test_page(name):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, tried = doctest.testfile(str(PAGES / name), module_relative=False, optionflags=flags)
+    failed, tried = doctest.testfile(str(DOCS / name), module_relative=False, optionflags=flags)
     assert tried >= 8
     assert failed == 0
