@@ -1,5 +1,7 @@
 """The pages of docs/ as a site: lines, links, the menu, and what is written from the code."""
 
+import doctest
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -111,6 +113,23 @@ def test_every_public_name_has_a_docstring_and_a_place():
                 missing.append(f"{full}.{name}")
     assert not bare
     assert not missing
+
+
+def test_examples_below_constants_run():
+    """Pytest does not see them: Python keeps no docstring for a constant."""
+    pages = writer()
+    tried = 0
+    for full in ("unipac", *(f"unipac.{package}" for package in pages.PACKAGES)):
+        for name in pages.public(full):
+            path, text = pages.described(full, name)
+            if pages.documented(getattr(importlib.import_module(full), name)) or ">>>" not in text:
+                continue
+            names = vars(importlib.import_module(path.rpartition(".")[0])).copy()
+            test = doctest.DocTestParser().get_doctest(text, names, path, None, None)
+            result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+            assert result.failed == 0, path
+            tried += result.attempted
+    assert tried >= 3
 
 
 def test_every_agent_is_in_the_list():
