@@ -165,11 +165,17 @@ def contents() -> str:
     return "\n".join([*lines, ""])
 
 
-def agents() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """The agents by kind: name, page and what it is."""
+def proven(agent: type[Any]) -> str:
+    """The theorem of an algorithm, which some of its parameters may lose."""
+    theorem = getattr(agent, "theorem", None)
+    return theorem if isinstance(theorem, str) else ""
+
+
+def agents() -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
+    """The agents by kind: name, page, what is proven of it, and what it is."""
     for package, kind in KINDS.items():
         found = [
-            (name, cls.__module__.rpartition(".")[2], first_line(inspect.getdoc(cls) or ""))
+            (name, cls.__module__.rpartition(".")[2], proven(cls), first_line(inspect.getdoc(cls) or ""))
             for name, cls in registry.below(package).items()
         ]
         yield kind, found
@@ -181,11 +187,12 @@ def list_of_agents() -> str:
         "# Agents",
         "",
         "One page per algorithm: pseudo-code, where it differs from its paper, guarantee, what was measured.",
+        "The theorem is the best that the algorithm has; `agent.guarantee` says what holds with your parameters.",
         "Which to take: [Which agent?](../guide/which_agent.md). The words: [Glossary](../glossary.md).",
     ]
     for kind, found in agents():
-        lines += ["", f"## {kind}", "", "| agent | what it is |", "|---|---|"]
-        lines += [f"| [`{name}`]({page}.md) | {line} |" for name, page, line in found]
+        lines += ["", f"## {kind}", "", "| agent | theorem | what it is |", "|---|---|---|"]
+        lines += [f"| [`{name}`]({page}.md) | {theorem} | {line} |" for name, page, theorem, line in found]
     return "\n".join([*lines, ""])
 
 
@@ -195,7 +202,7 @@ def menu() -> str:
     for kind, found in agents():
         lines += [f'      - "{kind}":']
         lines += ["          - Searches for the best arm: agents/best_arm.md"] * (kind == "Searches")
-        lines += [f"          - {name}: agents/{page}.md" for name, page, _ in found]
+        lines += [f"          - {name}: agents/{page}.md" for name, page, _, _ in found]
     return "\n".join([*lines, "      - agents/not_here.md"])
 
 
