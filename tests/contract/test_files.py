@@ -123,7 +123,8 @@ def test_a_relabelled_agent_is_not_that_agent(tmp_path):
                 except ValueError:
                     continue
                 assert type(other).__name__ == name
-                assert other.certified == type(other)(**other.parameters).certified
+                # What was seen may have refuted it; never is more certified than the parameters say.
+                assert other.certified <= type(other)(**other.parameters).certified
 
 
 @pytest.mark.parametrize("parameter", ["delta", "noise", "norm", "regularization"])

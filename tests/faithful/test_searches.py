@@ -149,7 +149,7 @@ def test_early_stop_and_files(name, tmp_path):
 def test_bad_input():
     with pytest.raises(ValueError, match="targets must be such that their differences lie in the span"):
         unipac.RAGE([[1.0, 0.0], [0.5, 0.0]], targets=[[0.0, 0.0], [0.0, 1.0]])
-    with pytest.raises(ValueError, match="growth must be > 1"):
+    with pytest.raises(ValueError, match="growth must be above 1 and at most 10"):
         unipac.GAllocation([[1.0], [0.5]], growth=1.0)
 
 

@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 
-from unipac import logs
+from unipac import features, logs
 from unipac.envs import sphere
 from unipac.logs import Log
 
@@ -175,7 +178,6 @@ def test_events_without_vectors_need_their_features():
 
 def test_events_with_features_of_ours():
     """The specification tells the features; they are made again."""
-    features = pytest.importorskip("unipac.features")
     blocks = features.Blocks(["a", "b", "c"])
     events = [
         spec(features=blocks.to_json()),
@@ -219,14 +221,11 @@ def test_frames_and_parquet(tmp_path):
     log = some_log()
     columns = log.to_dict()
     assert_same(log, logs.from_frame(columns))
-    polars = pytest.importorskip("polars")
     frame = polars.DataFrame(columns)
     assert_same(log, logs.from_frame(frame))
     frame.write_parquet(tmp_path / "log.parquet")
     assert_same(log, logs.read(tmp_path / "log.parquet"))
-    pandas = pytest.importorskip("pandas")
     assert_same(log, logs.from_frame(pandas.DataFrame(columns)))
-    pyarrow = pytest.importorskip("pyarrow")
     assert_same(log, logs.from_frame(pyarrow.table(columns)))
     with pytest.raises(ValueError, match="frame must be a table with a column 'reward'"):
         logs.from_frame({"vectors": [], "index": []})

@@ -135,18 +135,8 @@ class Guarded(GuardAgent):
         covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
         record = Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
         actions = X[None] if X.ndim == 2 else X
-        self._closed, refuted = kernels.play(
-            self.state,
-            self._closed,
-            self._rounds,
-            self._rules,
-            inner._memory,
-            self._shared,
-            actions,
-            y,
-            truth,
-            record,
-        )
+        told = self.state, self._closed, self._rounds, self._rules, inner._memory, self._shared
+        self._closed, refuted = kernels.play(*told, actions, y, truth, record)
         if not self._consistent:
             trace.certificate[:] = math.nan
         self._rounds += len(y)

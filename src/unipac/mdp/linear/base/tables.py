@@ -140,6 +140,7 @@ class TableAgent(EpisodicAgent):
     def _resumed(self) -> None:
         same = int(self.state.episodes[0]) == self._episodes
         check.require(same, "episodes", "those of the state", self._episodes)
+        super()._resumed()
 
     # -- regressions ---------------------------------------------------------------------------
 
