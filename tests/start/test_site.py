@@ -3,8 +3,10 @@
 import doctest
 import importlib
 import importlib.util
+import inspect
 import re
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from typer.testing import CliRunner
@@ -111,6 +113,15 @@ def test_every_public_name_has_a_docstring_and_a_place():
         for name in pages.public(full):
             if not pages.described(full, name)[1]:
                 bare.append(f"{full}.{name}")
+            value = getattr(importlib.import_module(full), name)
+            members = vars(value) if inspect.isclass(value) else {}
+            bare += [
+                f"{full}.{name}.{member}"
+                for member, kept in members.items()
+                if isinstance(kept, FunctionType | property | classmethod | staticmethod)
+                and not member.startswith("_")
+                and not inspect.getdoc(getattr(value, member))
+            ]
             if f"{{ #{name} }}" not in text and f"[`{name}`](" not in text:
                 missing.append(f"{full}.{name}")
     assert not bare
