@@ -12,7 +12,7 @@ help:
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
-	@echo "make docs      the site, in site/index.html; works offline (under a minute)"
+	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
 	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
 	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"

@@ -95,6 +95,14 @@ def test_menu_has_every_page_once():
     assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES)
 
 
+def test_nothing_is_asked_of_other_hosts():
+    """By the settings; a theme without `font: false` and the plugin `offline` fetch fonts and a script."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "\n  font: false\n" in settings
+    assert not re.search(r"^ +- offline", settings, flags=re.M)
+    assert "http" not in re.sub(r"#.*", "", settings)
+
+
 def test_what_is_written_from_the_code_is_up_to_date():
     differ = [
         path.relative_to(ROOT).as_posix()
