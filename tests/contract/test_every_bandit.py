@@ -1,5 +1,7 @@
 """The contract of bandit agents, held against every one in the registry."""
 
+import math
+
 import any_checks
 import bandit_checks
 import pytest
@@ -39,6 +41,17 @@ def test_promises_with_other_parameters(case, word):
 @pytest.mark.parametrize("case", [c for c in CASES if "reward_range" not in c.parameters], ids=str)
 def test_certificates_with_other_parameters(case):
     bandit_checks.check_certificates(case, runs=30)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_not_certified_has_no_certificate(case):
+    """Also in the very round in which rewards, far too large, are found to refute the assumptions."""
+    agent = case.make()
+    for t in range(40):
+        decision = agent.choose(bandit_checks.offered(case, t))
+        assert decision.certified or math.isnan(decision.certificate)
+        agent.update(decision, reward=1e3 * (-1) ** t)
 
 
 @REFUTED

@@ -110,7 +110,7 @@ class Guarded(GuardAgent):
             _, _, upper, lower = self._clipped(X)
             ucb, lcb = float(upper[k]), float(lower[k])
             cut, refuted = self._certify(float(upper.max()), ucb, lcb)
-            certificate = min(certificate, cut)
+            certificate = math.nan if refuted else min(certificate, cut)
         known = certificate if self._consistent else math.nan
         return Verdict(k, level, mean, width, ucb, lcb, known, refuted)
 
