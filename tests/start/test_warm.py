@@ -109,7 +109,7 @@ def test_an_agent_that_fits_nothing_is_named():
     program = """
 import unipac._warm as w
 class Mine:
-    kind = "bandit"
+    kind, only_dim = "bandit", None
     @classmethod
     def made_for(cls, instance, **parameters):
         raise ValueError("never")

@@ -2,11 +2,12 @@
 
     pseudo-code, P_h(s' | s, a) = φ(s, a)ᵀ M_h ψ(s')                                    here
     A_h = λI + Σ φφᵀ,  M̂_h = A_h⁻¹ (Σ φ ψ(s')ᵀ) K⁻¹,  K = Σ_s ψ(s) ψ(s)ᵀ                  _learn
-    Q_h = r̂ + φᵀ M̂_h Ψᵀ V_{h+1} + β ‖φ‖_{A_h⁻¹}, clipped to [0, H]; greedy                 _plan
+    Q_h = r̂ + φᵀ M̂_h Ψᵀ V_{h+1} + β ‖φ‖_{A_h⁻¹}, clipped to [0, H − h + 1]; greedy         _plan
 
-Rewards are learned by the same regression, ⟨φ, A_h⁻¹ Σ φ r⟩. With ψ one-hot, K = I and M̂ V = A⁻¹ Σ φ V(s'): it is
-LSVI-UCB, decision by decision, and its radius "finite" proves it. For other ψ the radius has d' in place of S and is
-multiplied by the range of projected targets, ρ = max_{s,t} Σ_y [(ψ(s) − ψ(t))ᵀ K⁻¹ ψ(y)]₊; nothing is certified then.
+Rewards are learned by the same regression, r̂ = c + ⟨φ, A_h⁻¹ Σ φ (r − c)⟩, c = (H − h)/2. With ψ one-hot, K = I and
+M̂ V = A⁻¹ Σ φ V(s'): it is LSVI-UCB, decision by decision, and its radius "finite" proves it. For other ψ the radius
+has d' in place of S and is multiplied by the range of projected targets, ρ = max_{s,t} Σ_y [(ψ(s) − ψ(t))ᵀ K⁻¹ ψ(y)]₊;
+nothing is certified then.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
+from unipac.linalg.levels import SINGLE
 from unipac.linalg.soundness import check_shape
 from unipac.mdp.base.agent import EpisodicAgent
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.mdp.linear.base.radius import centres, radius_rules
 from unipac.theory import mdp_radii
 
 Array = NDArray[np.float64]
@@ -85,15 +88,19 @@ class UCMatrixRL(EpisodicAgent):
         self._project = np.linalg.solve(psi.T @ psi, psi.T)  # K⁻¹ Ψᵀ
         weights = psi @ self._project
         self._range = max(float(np.maximum(weights[:, None] - weights, 0.0).sum(axis=2).max()), 1.0)
-        self._inside, self._outside = mdp_radii.finite_constants(
-            self.dim,
-            self.horizon,
+        _, constants = radius_rules(
+            "finite",
             1,
-            self.delta,
-            n_states=psi.shape[1],
+            dim=self.dim,
+            horizon=self.horizon,
+            delta=self.delta,
             regularization=self.regularization,
+            n_states=psi.shape[1],
+            constant=1.0,
+            rule=SINGLE,
             episodes=self.total_episodes,
         )
+        self._constants, self._centre = constants[0], centres("finite", self.horizon)
 
     def _empty(self) -> State:
         H, d = self.horizon, self.dim
@@ -116,8 +123,9 @@ class UCMatrixRL(EpisodicAgent):
             )
             width = np.sqrt(np.maximum((solved * self.features).sum(axis=2), 0.0))
             logdet = max(float(np.linalg.slogdet(gram / self.regularization)[1]), 0.0)
-            beta = self._range * mdp_radii._flute_finite(logdet, H, self._inside, self._outside)
-            Q = np.clip(self.features @ np.linalg.solve(gram, target) + beta * width, 0.0, H)
+            beta = self._range * mdp_radii._flute_finite(logdet, H - 1 - h, *self._constants[h])
+            estimate = self._centre[h] + self.features @ np.linalg.solve(gram, target)
+            Q = np.clip(estimate + beta * width, 0.0, H - h)
             action[h, 0], V[h] = Q.argmax(axis=1), Q.max(axis=1)
         return Plan(action, np.zeros_like(action), V[0], None, True)
 
@@ -127,7 +135,7 @@ class UCMatrixRL(EpisodicAgent):
         ):
             phi = self.features[s, a]
             self.state.gram[h] += np.outer(phi, phi)
-            self.state.rewards[h] += r * phi
+            self.state.rewards[h] += (r - self._centre[h]) * phi
             if t >= 0:
                 self.state.arrivals[h] += np.outer(phi, self._psi[t])
 
