@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn import datasets
 
 import unipac
 from unipac import data, logs
@@ -115,7 +116,6 @@ def test_another_file_of_scikit_learn_is_refused(monkeypatch, tmp_path):
 
 
 def test_samples_are_those_of_scikit_learn():
-    datasets = pytest.importorskip("sklearn.datasets")
     for name in ("digits", "breast_cancer"):
         samples, labels = getattr(datasets, f"load_{name}")(return_X_y=True)
         found = _scikit_learn(name)

@@ -268,14 +268,8 @@ def hypercube(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: in
     return LinearMDP(features, transitions, rewards, _start(n_states), name="hypercube", measures=measures)
 
 
-class LSVIKiller(LinearMDP):
-    """The MDP of `lsvi_killer`.
-
-    Attributes:
-        forced: number of forced episodes.
-        forced_state: 0, where both actions are e1.
-        choice_state: 1, where action 0 is e1 and action 1 is e2.
-    """
+class ForcedFirst:
+    """An MDP whose first episodes begin where there is nothing to choose, and all others at a choice."""
 
     forced: int
     forced_state = 0
@@ -294,6 +288,16 @@ class LSVIKiller(LinearMDP):
         states = np.full(episodes, self.choice_state, dtype=np.int64)
         states[:forced] = self.forced_state
         return states
+
+
+class LSVIKiller(ForcedFirst, LinearMDP):
+    """The MDP of `lsvi_killer`.
+
+    Attributes:
+        forced: number of forced episodes.
+        forced_state: 0, where both actions are e1.
+        choice_state: 1, where action 0 is e1 and action 1 is e2.
+    """
 
 
 def lsvi_killer(forced: int = 1000) -> LSVIKiller:

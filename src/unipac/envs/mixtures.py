@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac.envs import tables
 from unipac.envs.instance import FloatArray
-from unipac.envs.mdps import river_swim
+from unipac.envs.mdps import ForcedFirst, river_swim
 from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
 
 
@@ -135,7 +135,7 @@ def hypercube_mixture(dim: int = 4, horizon: int = 4, gap: float | None = None, 
     return MixtureMDP(features, weights, rewards, name="hypercube_mixture")
 
 
-class VTRKiller(MixtureMDP):
+class VTRKiller(ForcedFirst, MixtureMDP):
     """The MDP of `vtr_killer`.
 
     Attributes:
@@ -143,24 +143,6 @@ class VTRKiller(MixtureMDP):
         forced_state: 0, where both actions are the good one.
         choice_state: 1, where action 0 is the good one and action 1 the bad one.
     """
-
-    forced: int
-    forced_state = 0
-    choice_state = 1
-
-    def initial_states(self, episodes: int, start: int = 0) -> NDArray[np.int64]:
-        """First states of episodes ``start, ..., start + episodes - 1``: forced ones, then choices.
-
-        Example:
-            >>> vtr_killer(forced=3).initial_states(5)
-            array([0, 0, 0, 1, 1])
-        """
-        episodes = check.count("episodes", episodes, least=0)
-        start = check.count("start", start, least=0)
-        forced = min(max(self.forced - start, 0), episodes)
-        states = np.full(episodes, self.choice_state, dtype=np.int64)
-        states[:forced] = self.forced_state
-        return states
 
     def forced_episode(
         self,
