@@ -98,21 +98,24 @@ class Guarded(GuardAgent):
         if not fixed:
             check_norms("actions", X, self.action_norm)
         work = self._workspace(len(X))
-        kernels.look(self.state, X, work)
-        k, level, count, last = kernels.guard(self.state, self._closed, X, work)
-        if k < 0 and self._shared:
-            k = kernels.pick(self.state, self._inner._confidence, count, work)
-        elif k < 0:
-            self._inner._surplus = self._number() - self._inner._rounds  # it draws as the guard counts
-            k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
-        mean, width, ucb, lcb, certificate, refuted = kernels.verdict(self.state, self._rules, k, last, work)
+        if self._shared:
+            told = self.state, self._closed, self._rules, self._inner._confidence, X, work
+            k, level, mean, width, ucb, lcb, certificate, refuted = kernels.decide(*told)
+        else:
+            kernels.look(self.state, X, work)
+            k, level, count, last = kernels.guard(self.state, self._closed, X, work)
+            if k < 0:
+                self._inner._surplus = self._number() - self._inner._rounds  # it draws as the guard counts
+                k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
+            known = kernels.verdict(self.state, self._rules, k, last, work)
+            mean, width, ucb, lcb, certificate, refuted = known
         if self._is_cut() and not refuted:
             _, _, upper, lower = self._clipped(X)
             ucb, lcb = float(upper[k]), float(lower[k])
             cut, refuted = self._certify(float(upper.max()), ucb, lcb)
             certificate = math.nan if refuted else min(certificate, cut)
-        known = certificate if self._consistent else math.nan
-        return Verdict(k, level, mean, width, ucb, lcb, known, refuted)
+        certificate = certificate if self._consistent else math.nan
+        return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         self._make_room(times)

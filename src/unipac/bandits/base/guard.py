@@ -5,6 +5,7 @@ The stack has all data as its first entry and closed level l as entry l, where `
 guard     eliminate, and explore what a closed level does not know well enough
 pick      what the heuristic would play, if it is a single regression on all data
 verdict   what is known of the action chosen
+decide    all of these
 learn     all data learn every round, closed levels the explored ones; levels close
 play      all of it, round after round, if the heuristic is a single regression
 """
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.bandits.base import rounds as single
 from unipac.bandits.base.confidence import Confidence
 from unipac.bandits.base.confidence import set_radii as set_own_radii
@@ -99,17 +100,16 @@ def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, 
             if mean > largest:
                 best, largest = k, mean
         kept = 0
-        widest = best
-        for a in range(count):
+        widest, wide = best, -1.0
+        for a in range(count):  # without branches: which action survives is hard to predict
             k = work.alive[a]
             mean, width2 = _difference(work, level, best, k)
-            if mean <= levels.beta[level] * math.sqrt(width2):
-                work.alive[kept] = k
-                if kept == 0 or work.width2[k] > work.width2[widest]:
-                    widest = k
-                kept += 1
-            else:
-                work.dropped[k] = level
+            stays = mean <= levels.beta[level] * math.sqrt(width2)
+            work.alive[kept] = k
+            kept += stays
+            work.dropped[k] = NEVER if stays else level
+            wider = stays & (work.width2[k] > wide)
+            widest, wide = (k, work.width2[k]) if wider else (widest, wide)
         count = kept
         if count == 1:
             return work.alive[0], 0, count, level
@@ -118,7 +118,7 @@ def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, 
     return -1, 0, count, closed
 
 
-@jit
+@inlined
 def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float, float]:
     """Keep u = Mx of row k of X in this level; its mean u·z and squared width u·u."""
     _, d, row = rows.shape
@@ -143,7 +143,7 @@ def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float
     return simd.total(m), simd.total(q)
 
 
-@jit
+@inlined
 def _difference(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
     """Estimated reward and squared width of x_a − x_b in this level; exactly zero for copies."""
     _, n, D = work.images.shape
@@ -197,8 +197,23 @@ def verdict(
             if work.dropped[i] > level:
                 m, q = _difference(work, level, i, k)
                 gap = max(gap, m + levels.beta[level] * math.sqrt(q))
+                if gap >= certificate:
+                    break  # nothing new from this level
         certificate = min(certificate, gap)
     return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
+
+
+@jit
+def decide(
+    levels: Levels, closed: int, rules: Rules, confidence: Confidence, X: Array, work: Work
+) -> tuple[int, int, float, float, float, float, float, bool]:
+    """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
+    look(levels, X, work)
+    k, level, count, last = guard(levels, closed, X, work)
+    if k < 0:
+        k = pick(levels, confidence, count, work)
+    mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, k, last, work)
+    return k, level, mean, width, ucb, lcb, certificate, refuted
 
 
 @jit
