@@ -53,14 +53,14 @@ class PhasedElimination(PhasedAgent):
     def _begin_phase(self, state: Phases) -> tuple[NDArray[np.int64], Array]:
         """What follows from the state: the plan of the phase, and what is known from the one before."""
         X, active, phase = self._arms, np.flatnonzero(state.active), int(state.number[0])
-        away = [X[active] - x for x in X]
-        gaps = np.array([self.norm * float(np.linalg.norm(rows, axis=1).max()) for rows in away])
+        away = np.linalg.norm(X[active] - X[:, None], axis=2)
+        gaps = self.norm * away.max(axis=1)
         self._fit: Fit | None = None
         if phase > 1:
             self._fit = Fit(X, state.earlier_counts, state.earlier_sums, self.noise, self.norm)
             lg = phase_log(int(state.earlier.sum()), phase - 1, self.delta)
-            known = np.array([max(0.0, float(self._fit.upper(rows, lg).max())) for rows in away])
-            gaps = np.minimum(gaps, known)
+            mean, error = self._fit.pairs(X, X[active], lg)
+            gaps = np.clip((mean + error).max(axis=1), 0.0, gaps)
         plan = np.zeros(len(X), dtype=np.int64)
         if len(active) > 1:
             accuracy = self.norm * float(self._lengths.max()) * 2.0 ** -(phase - 1)

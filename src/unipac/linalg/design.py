@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._inputs import floats
+from unipac._jit import jit
 
 Array = NDArray[np.float64]
 
@@ -143,38 +144,70 @@ def g_optimal(X: Array, tolerance: float) -> Design:
     if r == 0:
         return Design(np.eye(1, n)[0], 0.0, 0.0)
     weights = _start(X)
-    inverse = g = np.empty(0)
-    for step in range(_MOST_STEPS):
-        if step % _RENEW_EVERY == 0:
-            inverse = _inverse(X, weights)
-            g = _squares(X, inverse)
-        k = int(g.argmax())
-        excess = g[k] / r - 1.0
-        if excess <= 0.7 * tolerance:
+    _climb(X, weights, 0.7 * tolerance)
+    return _pruned(X, X, weights, float(r), tolerance)
+
+
+@jit
+def _climb(X: Array, weights: Array, tolerance: float) -> None:
+    """Frank-Wolfe with away steps on log det A, until no arm has a value above (1 + tolerance) r."""
+    n, r = X.shape
+    inverse, g = _renewed(X, weights)
+    for step in range(1, _MOST_STEPS):
+        k, j, support = int(np.int64(0)), int(np.int64(-1)), 0
+        for i in range(n):
+            if g[i] > g[k]:
+                k = i
+            if weights[i] != 0.0:
+                support += 1
+                if j < 0 or g[i] < g[j]:
+                    j = i
+        excess, lack = g[k] / r - 1.0, 1.0 - g[j] / r
+        if excess <= tolerance:
             break
-        support = np.flatnonzero(weights)
-        j = support[g[support].argmin()]
-        lack = 1.0 - g[j] / r
-        if excess < lack and len(support) > r:
-            k = int(j)
+        if excess < lack and support > r:
+            k = j
             largest = -weights[k] / (1.0 - weights[k])
             tau = max((g[k] / r - 1.0) / (g[k] - 1.0), largest) if g[k] > 1.0 else largest
         else:
             tau = (g[k] / r - 1.0) / (g[k] - 1.0)
         # A ← (1 − τ) A + τ xxᵀ: log det grows most at this τ.
-        if tau >= 1.0 - 1e-9 or 1.0 - tau + tau * g[k] < 1e-9:
-            weights *= 1.0 - tau
-            weights[k] += tau
-            inverse = _inverse(X, weights)
-            g = _squares(X, inverse)
-            continue
-        weights *= 1.0 - tau
+        for i in range(n):
+            weights[i] *= 1.0 - tau
         weights[k] = max(weights[k] + tau, 0.0)
+        if step % _RENEW_EVERY == 0 or tau >= 1.0 - 1e-9 or 1.0 - tau + tau * g[k] < 1e-9:
+            inverse, g = _renewed(X, weights)
+            continue
         u = inverse @ X[k]
         factor = tau / (1.0 - tau + tau * g[k])
-        g = (g - factor * (X @ u) ** 2) / (1.0 - tau)
-        inverse = (inverse - factor * np.outer(u, u)) / (1.0 - tau)
-    return _pruned(X, X, weights, float(r), tolerance)
+        for i in range(n):
+            along = 0.0
+            for a in range(r):
+                along += X[i, a] * u[a]
+            g[i] = (g[i] - factor * along**2) / (1.0 - tau)
+        for a in range(r):
+            for b in range(r):
+                inverse[a, b] = (inverse[a, b] - factor * u[a] * u[b]) / (1.0 - tau)
+
+
+@jit
+def _renewed(X: Array, weights: Array) -> tuple[Array, Array]:
+    """A(λ)⁻¹ and ‖x‖²_{A⁻¹} of every arm."""
+    n, r = X.shape
+    A = np.zeros((r, r))
+    for i in range(n):
+        if weights[i] != 0.0:
+            for a in range(r):
+                for b in range(r):
+                    A[a, b] += weights[i] * X[i, a] * X[i, b]
+    inverse = np.linalg.inv(A)
+    inverse = (inverse + inverse.T) / 2.0
+    g = np.zeros(n)
+    for i in range(n):
+        for a in range(r):
+            for b in range(r):
+                g[i] += X[i, a] * inverse[a, b] * X[i, b]
+    return inverse, g
 
 
 def optimal(X: Array, Y: Array, tolerance: float) -> Design:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._jit import jit
 from unipac.linalg.design import Span
 
 Array = NDArray[np.float64]
@@ -54,12 +55,59 @@ class Fit:
 
         Strictly worse: two copies of the best must not drop each other.
         """
-        kept = []
-        for z in active:
-            away = Z[active] - Z[z]
-            if not (self.mean(away) > self.error(away, log_term)).any():
-                kept.append(z)
-        left = np.array(kept)
-        losses = [max(0.0, float(self.upper(Z[left] - Z[z], log_term).max())) for z in left]
-        best = int(np.argmin(losses))
-        return left, int(left[best]), losses[best]
+        mean, error = self.pairs(Z[active], Z[active], log_term)
+        stays = ~(mean > error).any(axis=1)
+        left = active[stays]
+        losses = np.maximum((mean + error)[np.ix_(stays, stays)].max(axis=1), 0.0)
+        best = int(losses.argmin())
+        return left, int(left[best]), float(losses[best])
+
+    def pairs(self, Z: Array, Y: Array, log_term: float) -> tuple[Array, Array]:
+        """Estimates of ⟨θ*, y − z⟩ for every row z of Z and y of Y, and by how much they may be wrong, one side."""
+        span, root = self.span, np.linalg.cholesky(self.inverse)
+        to_mean, to_width = span.basis @ (self.estimate / span.scale), span.basis @ (root / span.scale[:, None])
+        scale = self.noise * np.sqrt(2.0 * log_term)
+        return _pairs(Z, Y, to_mean, np.ascontiguousarray(to_width), span.basis.copy(), scale, self.norm)
+
+
+@jit
+def _pairs(
+    Z: Array, Y: Array, to_mean: Array, to_width: Array, basis: Array, scale: float, norm: float
+) -> tuple[Array, Array]:
+    """Every vector is mapped by itself, so that copies have the same image and nothing lies between them."""
+    a, b = _images(Z, to_mean, to_width, basis), _images(Y, to_mean, to_width, basis)
+    n, m, r, size = len(Z), len(Y), to_width.shape[1], a.shape[1]
+    mean, error = np.empty((n, m)), np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            mean[i, j] = b[j, 0] - a[i, 0]
+            width2 = outside2 = 0.0
+            for k in range(1, r + 1):
+                width2 += (b[j, k] - a[i, k]) ** 2
+            for k in range(r + 1, size):
+                outside2 += (b[j, k] - a[i, k]) ** 2
+            error[i, j] = scale * np.sqrt(width2) + norm * np.sqrt(outside2)
+    return mean, error
+
+
+@jit
+def _images(Z: Array, to_mean: Array, to_width: Array, basis: Array) -> Array:
+    """Of every row its estimate, what its width is the length of, and, where there is any, its part outside."""
+    n, d = Z.shape
+    r = to_width.shape[1]
+    images = np.zeros((n, 1 + r + (d if r < d else 0)))
+    for i in range(n):
+        for j in range(d):
+            images[i, 0] += Z[i, j] * to_mean[j]
+            for k in range(r):
+                images[i, 1 + k] += Z[i, j] * to_width[j, k]
+        if r < d:
+            for j in range(d):
+                images[i, 1 + r + j] = Z[i, j]
+            for k in range(r):
+                along = 0.0
+                for j in range(d):
+                    along += Z[i, j] * basis[j, k]
+                for j in range(d):
+                    images[i, 1 + r + j] -= along * basis[j, k]
+    return images

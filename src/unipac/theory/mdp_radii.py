@@ -69,10 +69,17 @@ def members_bound(
     >>> members_bound(1, 3, 2), members_bound(1, 3, 2, nested=True)     # 3 · 71 and 3 · (12 + 71)
     (213, 249)
     """
+    d = check.count("dim", dim, most=check.LARGEST_COUNT)
     H = check.count("horizon", horizon, most=LARGEST_HORIZON)
     level = check.count("level", level, most=LARGEST_LEVEL)
-    levels = range(1, level + 1) if check.flag("nested", nested) else [level]
-    return H * sum(level_size(dim, i, regularization) for i in levels)
+    lam = check.positive("regularization", regularization)
+    return _members_bound(d, H, level, lam, check.flag("nested", nested))
+
+
+@functools.lru_cache(maxsize=4096)
+def _members_bound(d: int, H: int, level: int, lam: float, nested: bool) -> int:
+    levels = range(1, level + 1) if nested else [level]
+    return H * sum(level_size(d, i, lam) for i in levels)
 
 
 def flute_finite(
@@ -135,6 +142,13 @@ def finite_constants(
     else:
         n = check.count("episodes", episodes, most=check.LARGEST_COUNT)
         failures = 2 * H / delta
+    return _finite_constants(d, states, lam, R, n, failures)
+
+
+@functools.lru_cache(maxsize=4096)
+def _finite_constants(
+    d: int, states: int, lam: float, R: int, n: int, failures: float
+) -> tuple[float, float]:
     logdet = d * math.log1p(n / (d * lam))
     ridge = (1 + R / 2) * math.sqrt(d * lam)
     if R == 0:

@@ -105,11 +105,11 @@ class PhasedAgent(BanditAgent):
         self._plan, self._gaps = self._begin_phase(state)
         return state
 
-    def _add(self, k: int, rewards: Array) -> None:
-        """Rewards of an arm, within its plan; the phase ends when all have come."""
+    def _add(self, arms: NDArray[np.int64], rewards: Array) -> None:
+        """Rewards of arms, within their plan; the phase ends when all have come."""
         state: Phases = self.state
-        state.sums[k] = np.add.accumulate(np.append(state.sums[k], rewards))[-1]
-        state.counts[k] += len(rewards)
+        np.add.at(state.sums, arms, rewards)
+        np.add.at(state.counts, arms, 1)
         if (state.counts >= self._plan).all():
             after = np.zeros_like(state.active)
             after[self._survivors(state)] = True
@@ -128,6 +128,15 @@ class PhasedAgent(BanditAgent):
         planned = self._plan > 0
         again = int((handed[planned] // self._plan[planned]).min()) + 1
         return int(np.flatnonzero(handed < self._plan * again)[0])
+
+    def _ahead(self, most: int) -> NDArray[np.int64]:
+        """The arms to pull next, at most so many and at least one; all before the phase ends if none is outstanding."""
+        if not self._plan.any():
+            return np.full(most, self.state.active.argmax())
+        if self._pending:
+            return np.array([self._next()])
+        ends = np.minimum(np.cumsum(np.minimum(self._plan - self.state.counts, most)), most)
+        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
 
     # -- the protocol --------------------------------------------------------------------------
 
@@ -154,7 +163,7 @@ class PhasedAgent(BanditAgent):
         if level == self.state.number[0]:
             room = (self._arms == x).all(axis=1) & (self.state.counts < self._plan)
             if room.any():
-                self._add(int(room.argmax()), np.array([y]))
+                self._add(room.argmax(keepdims=True), np.array([y]))
 
     def absorb(
         self,
@@ -177,14 +186,14 @@ class PhasedAgent(BanditAgent):
         if trace.covered is not None:
             trace.covered[:] = True  # S ‖x‖ bounds every reward
         while done < len(y):
-            k = self._next()
-            free = self.state.counts[k] >= self._plan[k]  # alone, or the rest of the phase is outstanding
-            rest = 1 if free and self._plan.any() else len(y)
-            end = min(done + (rest if free else int(self._plan[k] - self.state.counts[k])), len(y))
-            part = slice(done, end)
-            trace.index[part], trace.level[part] = k, self.state.number[0]
-            trace.certificate[part], trace.reward[part] = self._gaps[k], y[part, k]
-            if not free:
-                self._add(k, y[part, k])
+            arms = self._ahead(len(y) - done)
+            end = done + len(arms)
+            rewards = y[np.arange(done, end), arms]
+            trace.index[done:end], trace.level[done:end] = arms, self.state.number[0]
+            trace.certificate[done:end], trace.reward[done:end] = self._gaps[arms], rewards
+            if self._pending:
+                self._learn(self._arms[arms[0]], float(rewards[0]), int(self.state.number[0]), 1)
+            elif self._plan.any():
+                self._add(arms, rewards)
             self._rounds += end - done
             done = end
