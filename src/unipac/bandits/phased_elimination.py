@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from unipac._agents import agent
 from unipac.bandits.base.phases import PhasedAgent, Phases
-from unipac.linalg.design import Span, allocate, g_optimal
+from unipac.linalg.design import Design, Span, allocate, g_optimal
 from unipac.linalg.fit import Fit
 from unipac.theory.elimination import phase_log, phased_elimination_mistake_bound
 
@@ -50,6 +50,12 @@ class PhasedElimination(PhasedAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        # What a phase has found the next one asks for again: the last answer is kept.
+        self._last_fit: tuple[bytes, Fit | None] = b"", None
+        self._last_design: tuple[bytes, Design | None] = b"", None
+
     def _begin_phase(self, state: Phases) -> tuple[NDArray[np.int64], Array]:
         """What follows from the state: the plan of the phase, and what is known from the one before."""
         X, active, phase = self._arms, np.flatnonzero(state.active), int(state.number[0])
@@ -57,14 +63,14 @@ class PhasedElimination(PhasedAgent):
         gaps = self.norm * away.max(axis=1)
         self._fit: Fit | None = None
         if phase > 1:
-            self._fit = Fit(X, state.earlier_counts, state.earlier_sums, self.noise, self.norm)
+            self._fit = self._fitted(state.earlier_counts, state.earlier_sums)
             lg = phase_log(int(state.earlier.sum()), phase - 1, self.delta)
             mean, error = self._fit.pairs(X, X[active], lg)
             gaps = np.clip((mean + error).max(axis=1), 0.0, gaps)
         plan = np.zeros(len(X), dtype=np.int64)
         if len(active) > 1:
             accuracy = self.norm * float(self._lengths.max()) * 2.0 ** -(phase - 1)
-            found = g_optimal(Span.of(X[active]).arms, TOLERANCE)
+            found = self._designed(state.active)
             lg = phase_log(len(active), phase, self.delta)
             pulls = 2.0 * found.value * lg * (self.noise / accuracy) ** 2 if accuracy > 0 else 0.0
             plan[active] = allocate(found.weights, pulls)
@@ -74,10 +80,23 @@ class PhasedElimination(PhasedAgent):
 
     def _survivors(self, state: Phases) -> NDArray[np.int64]:
         active = np.flatnonzero(state.active)
-        fit = Fit(self._arms, state.counts, state.sums, self.noise, self.norm)
         lg = phase_log(len(active), int(state.number[0]), self.delta)
-        left, _, _ = fit.eliminate(self._arms, active, lg)
+        left, _, _ = self._fitted(state.counts, state.sums).eliminate(self._arms, active, lg)
         return left
+
+    def _fitted(self, counts: NDArray[np.int64], sums: Array) -> Fit:
+        data, (of, fit) = counts.tobytes() + sums.tobytes(), self._last_fit
+        if fit is None or of != data:
+            fit = Fit(self._arms, counts, sums, self.noise, self.norm)
+            self._last_fit = data, fit
+        return fit
+
+    def _designed(self, active: NDArray[np.bool_]) -> Design:
+        mask, (of, found) = active.tobytes(), self._last_design
+        if found is None or of != mask:
+            found = g_optimal(Span.of(self._arms[active]).arms, TOLERANCE)
+            self._last_design = mask, found
+        return found
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """The estimate of the last phase; the bounds are S ‖x‖: only differences of arms are known better."""

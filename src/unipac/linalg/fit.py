@@ -65,7 +65,10 @@ class Fit:
     def pairs(self, Z: Array, Y: Array, log_term: float) -> tuple[Array, Array]:
         """Estimates of ⟨θ*, y − z⟩ for every row z of Z and y of Y, and by how much they may be wrong, one side."""
         span, root = self.span, np.linalg.cholesky(self.inverse)
-        to_mean, to_width = span.basis @ (self.estimate / span.scale), span.basis @ (root / span.scale[:, None])
+        to_mean, to_width = (
+            span.basis @ (self.estimate / span.scale),
+            span.basis @ (root / span.scale[:, None]),
+        )
         scale = self.noise * np.sqrt(2.0 * log_term)
         return _pairs(Z, Y, to_mean, np.ascontiguousarray(to_width), span.basis.copy(), scale, self.norm)
 

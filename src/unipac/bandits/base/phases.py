@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import action_array, floats
+from unipac._jit import jit
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Trace
 from unipac.bandits.base.verdict import Verdict
@@ -108,8 +109,7 @@ class PhasedAgent(BanditAgent):
     def _add(self, arms: NDArray[np.int64], rewards: Array) -> None:
         """Rewards of arms, within their plan; the phase ends when all have come."""
         state: Phases = self.state
-        np.add.at(state.sums, arms, rewards)
-        np.add.at(state.counts, arms, 1)
+        _count(state.sums, state.counts, arms, rewards)
         if (state.counts >= self._plan).all():
             after = np.zeros_like(state.active)
             after[self._survivors(state)] = True
@@ -187,13 +187,34 @@ class PhasedAgent(BanditAgent):
             trace.covered[:] = True  # S ‖x‖ bounds every reward
         while done < len(y):
             arms = self._ahead(len(y) - done)
-            end = done + len(arms)
-            rewards = y[np.arange(done, end), arms]
-            trace.index[done:end], trace.level[done:end] = arms, self.state.number[0]
-            trace.certificate[done:end], trace.reward[done:end] = self._gaps[arms], rewards
+            part = slice(done, done + len(arms))
+            trace.level[part] = self.state.number[0]
+            told = arms, y[part], self._gaps
+            _pull(*told, trace.index[part], trace.certificate[part], trace.reward[part])
             if self._pending:
-                self._learn(self._arms[arms[0]], float(rewards[0]), int(self.state.number[0]), 1)
+                self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(self.state.number[0]), 1)
             elif self._plan.any():
-                self._add(arms, rewards)
-            self._rounds += end - done
-            done = end
+                self._add(arms, trace.reward[part])
+            self._rounds += len(arms)
+            done += len(arms)
+
+
+@jit
+def _pull(
+    arms: NDArray[np.int64],
+    y: Array,
+    gaps: Array,
+    index: NDArray[np.int64],
+    certificate: Array,
+    reward: Array,
+) -> None:
+    for t in range(len(arms)):
+        k = arms[t]
+        index[t], certificate[t], reward[t] = k, gaps[k], y[t, k]
+
+
+@jit
+def _count(sums: Array, counts: NDArray[np.int64], arms: NDArray[np.int64], rewards: Array) -> None:
+    for i in range(len(arms)):
+        sums[arms[i]] += rewards[i]
+        counts[arms[i]] += 1
