@@ -5,7 +5,7 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate docs pages release-check bench bench-kernels bench-instructions bench-start bench-house bench-learning paper clean
+.PHONY: help demo test lint validate docs pages release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
 
 help:
 	@echo "make demo      run the agents side by side and write a report (about a minute)"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
+	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour)"
 	@echo "make clean     remove the environment and what was built"
@@ -82,6 +83,9 @@ bench-start: $(VENV)/.dev
 
 bench-house: $(VENV)/.dev
 	$(RUN) benchmarks/house.py $(ARGS)
+
+bench-family: $(VENV)/.dev
+	$(RUN) benchmarks/family.py $(ARGS)
 
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)
