@@ -34,7 +34,9 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - begin
 
 
-def compare(name: str, agent: Callable[[], Any], dim: int, X: np.ndarray, y: np.ndarray, repetitions: int) -> None:
+def compare(
+    name: str, agent: Callable[[], Any], dim: int, X: np.ndarray, y: np.ndarray, repetitions: int
+) -> None:
     def ours() -> None:
         agent().play(X, y)
 
@@ -65,7 +67,9 @@ def main() -> None:
         compare(name, lambda a=arms: unipac.PhasedElimination(a, noise=NOISE), d, arms, y, repetitions)
     arms = unit(rng, 1000, 20)
     spent = [seconds(lambda: design(arms, tolerance=0.05)) for _ in range(repetitions)]
-    print(f"{'G-optimal design, 1,000 arms, d = 20, tolerance .05':66}{statistics.median(spent) * 1e3:6.1f} ms")
+    print(
+        f"{'G-optimal design, 1,000 arms, d = 20, tolerance .05':66}{statistics.median(spent) * 1e3:6.1f} ms"
+    )
     instance = unipac.envs.fixed_arms(unit(rng, 100, 10), unit(rng, 10), noise=1.0)
     pulls = 5_000
 
@@ -74,7 +78,9 @@ def main() -> None:
 
     search()  # compile
     spent = [seconds(search) for _ in range(repetitions)]
-    print(f"{'LinGapE, 100 arms, d = 10, a pull of the first 5,000':66}{statistics.median(spent) / pulls * 1e6:6.1f} µs")
+    print(
+        f"{'LinGapE, 100 arms, d = 10, a pull of the first 5,000':66}{statistics.median(spent) / pulls * 1e6:6.1f} µs"
+    )
 
 
 if __name__ == "__main__":

@@ -20,16 +20,22 @@ if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing her
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
     from unipac.bandits.base.records import Bounds, Decision, Level, Trace
+    from unipac.bandits.guarded import Guarded
     from unipac.bandits.linucb import LinUCB
     from unipac.bandits.nested_oful import NestedOFUL
     from unipac.bandits.oful import OFUL
+    from unipac.bandits.phased_elimination import PhasedElimination
     from unipac.bandits.upac_oful import UPACOFUL
     from unipac.deployment.deployment import Deployment
     from unipac.mdp.base.records import EpisodeTrace
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
     from unipac.mdp.linear.nested_flute import NestedFLUTE
+    from unipac.mdp.linear.upac_lsvi import UPACLSVI
+    from unipac.mdp.mixture.nested_vtr import NestedVTR
+    from unipac.mdp.tabular.cert_vi import CertVI
     from unipac.pac.base import Answer, Batch
+    from unipac.pac.certified_planning import CertifiedPlanning
     from unipac.pac.lingape import LinGapE
     from unipac.registry import AGENTS
 
@@ -64,19 +70,25 @@ __all__ = [
     "FLUTE",
     "LSVIUCB",
     "OFUL",
+    "UPACLSVI",
     "UPACOFUL",
     "Answer",
     "BallOFUL",
     "Batch",
     "Bounds",
+    "CertVI",
+    "CertifiedPlanning",
     "Decision",
     "Deployment",
     "EpisodeTrace",
+    "Guarded",
     "Level",
     "LinGapE",
     "LinUCB",
     "NestedFLUTE",
     "NestedOFUL",
+    "NestedVTR",
+    "PhasedElimination",
     "Trace",
     "bandits",
     "data",

@@ -331,6 +331,11 @@ def load(
         (1, 0)
     """
     header, arrays = storage.read(path)
+    if header.get("kind") == "deployment":
+        raise ValueError(
+            f"path must name a file of an agent, got {os.fspath(path)!r}, which holds a deployment; "
+            "Deployment.load reads it"
+        )
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
         return _as_written(_from_file(header, arrays, agent, objects), header, arrays)

@@ -37,12 +37,17 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
     code = 0
     try:
-        for name in NEEDED:  # now, and not when the first figure is drawn
-            if find_spec(name) is None:
-                raise ModuleNotFoundError(name=name)
-        from unipac import cli
+        if sys.argv[1:] == ["warm"]:  # it needs nothing but the library, as in an image without the extras
+            from unipac._warm import warm
 
-        cli.app()
+            print(warm(progress=True))
+        else:
+            for name in NEEDED:  # now, and not when the first figure is drawn
+                if find_spec(name) is None:
+                    raise ModuleNotFoundError(name=name)
+            from unipac import cli
+
+            cli.app()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
     except Stopped as stopped:

@@ -22,7 +22,9 @@ def look_up(package: str, name: str, homes: Mapping[str, str]) -> Any:
         if homes[name] != f"{package}.{name}":  # not a module itself
             value = getattr(value, name)
     elif name.startswith("_") or name not in (agents := _agents_below(package)):
-        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+        raise AttributeError(
+            f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
+        )
     else:
         value = agents[name]
     setattr(sys.modules[package], name, value)

@@ -549,6 +549,37 @@ def test_a_refuted_assumption_is_told_once(name, way):
         assert np.isnan(other.play([[1.0]], [[0.0]]).certificate).all()
 
 
+@pytest.mark.parametrize("way", ["choose", "play"])
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["too high", "too low"])
+@pytest.mark.parametrize(
+    "name", ["OFUL", "NestedOFUL", "UPACOFUL", "BallOFUL", "WeightedOFUL", "AnytimeSupLinUCB", "Guarded"]
+)
+def test_rewards_on_another_scale_are_a_refutation(name, sign, way):
+    """Percent instead of shares: 30 and 60 agree with each other, but not with ‖θ‖ <= 1 and ‖x‖ <= 1."""
+
+    def agent_for(norm):
+        if name == "Guarded":
+            return unipac.Guarded(unipac.LinUCB(2), noise=0.1, norm=norm)
+        more = {"radius": "mixture"} if name == "UPACOFUL" else {}
+        return unipac.AGENTS[name](2, noise=0.1, norm=norm, **more)
+
+    def learn(agent):
+        rewards = sign * np.tile([30.0, 60.0], (20, 1))
+        if way == "play":
+            return agent.play(np.eye(2), rewards).certificate[-1]
+        for row in rewards:
+            decision = agent.choose(np.eye(2))
+            agent.update(decision, row[decision.index])
+        return decision.certificate
+
+    agent, control = agent_for(1.0), agent_for(100.0)
+    with pytest.warns(RuntimeWarning, match="assumption"):
+        assert np.isnan(learn(agent))
+    assert not agent.consistent
+    assert np.isfinite(learn(control))
+    assert control.consistent
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

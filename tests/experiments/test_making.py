@@ -325,3 +325,41 @@ def test_results_without_a_lower_bound_are_read(tmp_path):
     words = file.with_suffix(".json")
     words.write_text(words.read_text().replace(before, after))
     assert load(tmp_path).curves["least_pulls"].to_list() == [None]
+
+
+# -- own agents get what they ask for, by name ---------------------------------------------------
+
+
+class AsksByName:
+    """Its first argument is no dimension."""
+
+    def __init__(self, epsilon=0.1, *, n_actions, norm, seed=0):
+        self.told = {"epsilon": epsilon, "n_actions": n_actions, "norm": norm}
+
+    def choose(self, actions):
+        return 0
+
+    def update(self, index, reward):
+        pass
+
+
+class AsksTooMuch(AsksByName):
+    def __init__(self, weight, dim):
+        pass
+
+
+def made_by(make, **parameters):
+    instance = unipac.envs.sphere(dim=2, n_actions=3)
+    return making._made_by_arguments(make, "bandit", instance, 40, 7, parameters)
+
+
+def test_an_own_agent_gets_by_name_what_it_asks_for():
+    assert made_by(AsksByName).told == {"epsilon": 0.1, "n_actions": 3, "norm": 1.0}
+    assert made_by(AsksByName, epsilon=0.5, norm=2.0).told == {"epsilon": 0.5, "n_actions": 3, "norm": 2.0}
+
+
+def test_what_nobody_gives_is_named():
+    with pytest.raises(
+        ValueError, match="AsksTooMuch asks for weight, which neither .* dim, n_actions, noise"
+    ):
+        made_by(AsksTooMuch)

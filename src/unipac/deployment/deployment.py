@@ -106,8 +106,13 @@ class Deployment:
 
     @property
     def agent(self) -> BanditAgent:
-        """The agent as it is now; what it is taught by others is not in the log."""
+        """The agent as it is now, a copy of the one given; what it is taught by others is not in the log."""
         return self._agent
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no reward has refuted the assumptions of the agent; then certificates are proven."""
+        return self._agent.consistent
 
     @property
     def pending(self) -> int:

@@ -37,7 +37,7 @@ def offer(
     if exclude:
         names = range(len(X)) if labels is None else labels
         left = [k for k, name in enumerate(names) if name not in exclude]
-        check.require(len(left) > 0, "exclude", "leaving at least one action", exclude)
+        check.require(len(left) > 0, "exclude", "such that an action is left", exclude)
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
     return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)

@@ -78,16 +78,25 @@ def _made_by_arguments(
     seed: int,
     parameters: Mapping[str, Any],
 ) -> Any:
-    """An agent of a class that does not say itself how it is made for an instance."""
-    found = {"seed": seed}
+    """An agent of a class that does not say itself how it is made for an instance: by name it gets what it asks for."""
+    offered: dict[str, Any] = {"seed": seed}
     if kind == "mdp":
-        found["episodes"] = rounds
+        offered |= {name: getattr(instance, name, None) for name in ("features", "n_states", "n_actions")}
+        offered |= {"horizon": instance.horizon, "episodes": rounds}
     else:
-        found |= {"noise": instance.noise, "norm": instance.norm}
-    known = {name: value for name, value in found.items() if registry.takes(make, name)} | dict(parameters)
-    if kind == "mdp":
-        return make(instance.features, horizon=instance.horizon, **known)
-    return make(instance.actions if kind == "search" else instance.dim, **known)
+        offered |= {name: getattr(instance, name) for name in ("noise", "norm", "dim", "n_actions")}
+        offered |= {"rounds": rounds, "arms": instance.actions}
+    names = registry.accepted(make)
+    if names is None:  # it takes anything: what agents of the library take
+        names = [name for name in ("features", "horizon", "dim", "noise", "norm", "seed") if name in offered]
+    given = {name: offered[name] for name in names if name in offered} | dict(parameters)
+    lacking = [name for name in registry.required(make) if name not in given]
+    if lacking:
+        raise ValueError(
+            f"{getattr(make, '__name__', make)} asks for {', '.join(lacking)}, which neither the file nor the "
+            f"instance gives; from an instance come, by these names: {', '.join(sorted(offered))}"
+        )
+    return make(**given)
 
 
 def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:

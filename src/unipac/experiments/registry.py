@@ -58,9 +58,10 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
     try:
         found: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # a module of the user's may raise anything
+        absent = isinstance(error, ModuleNotFoundError) and module_name.startswith(error.name or "-")
+        advice = "; the module must lie beside the file or be installed" if absent else ""
         raise SpecError(
-            f"{what} = {name!r} cannot be imported ({type(error).__name__}: {error}); the module must lie "
-            "beside the file or be installed"
+            f"{what} = {name!r} cannot be imported ({type(error).__name__}: {error}){advice}"
         ) from None
     for part in path.split("."):
         if not hasattr(found, part):
@@ -99,6 +100,16 @@ def accepted(make: Callable[..., Any]) -> list[str] | None:
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         return None
     return [parameter.name for parameter in parameters]
+
+
+def required(make: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that have no default."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in several]
 
 
 def takes(make: Callable[..., Any], name: str) -> bool:

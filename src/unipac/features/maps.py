@@ -58,7 +58,7 @@ class Features:
         offered, rows = self._offered(actions)
         if exclude:
             kept = [k for k, key in enumerate(offered) if key not in exclude]
-            check.require(len(kept) > 0, "exclude", "leaving at least one action", exclude)
+            check.require(len(kept) > 0, "exclude", "such that an action is left", exclude)
             offered, rows = tuple(offered[k] for k in kept), [rows[k] for k in kept]
         return Actions._of(self._vectors(self._checked(context), offered, rows), offered)
 

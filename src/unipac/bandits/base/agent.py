@@ -31,7 +31,7 @@ from unipac._agents import Agent, agent, described, parameter
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats, read_only
 from unipac._warnings import warn
 from unipac.bandits.base.records import Bounds, Decision, Level, Trace, empty_trace, write_gaps
-from unipac.bandits.base.verdict import REFUTED, Verdict
+from unipac.bandits.base.verdict import Verdict, contradict
 from unipac.envs import BanditInstance, Rounds
 
 Array = NDArray[np.float64]
@@ -239,9 +239,9 @@ class BanditAgent(Agent):
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         """The certificate of an action with these bounds, and whether they refute the assumptions.
 
-        No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other.
+        No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other or ‖θ‖ ≤ S.
         """
-        if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
+        if contradict(lcb, ucb, self._largest_gap() / 2):
             return math.nan, True
         return min(max(best - lcb, 0.0), self._largest_gap()), False
 

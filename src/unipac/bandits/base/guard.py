@@ -22,7 +22,7 @@ from unipac._jit import inlined, jit
 from unipac.bandits.base import rounds as single
 from unipac.bandits.base.confidence import Confidence
 from unipac.bandits.base.confidence import set_radii as set_own_radii
-from unipac.bandits.base.verdict import REFUTED
+from unipac.bandits.base.verdict import contradict
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, simd
@@ -188,9 +188,10 @@ def verdict(
         best = max(best, work.means[i] + levels.beta[0] * math.sqrt(work.all_width2[i]))
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
     ucb, lcb = min(mean + levels.beta[0] * width, rules.high), max(mean - levels.beta[0] * width, rules.low)
-    if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
+    reach = rules.norm * rules.action_norm
+    if contradict(lcb, ucb, reach):
         return mean, width, max(ucb, rules.low), min(lcb, rules.high), math.nan, True
-    certificate = min(max(min(best, rules.high) - lcb, 0.0), 2.0 * rules.norm * rules.action_norm)
+    certificate = min(max(min(best, rules.high) - lcb, 0.0), 2.0 * reach)
     for level in range(1, last + 1):
         gap = 0.0
         for i in range(work.means.size):

@@ -18,7 +18,7 @@ from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.base.confidence import Confidence, set_radii
 from unipac.bandits.base.confidence import unpacked as confidence_of
-from unipac.bandits.base.verdict import REFUTED, Verdict
+from unipac.bandits.base.verdict import Verdict, contradict
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
@@ -112,11 +112,11 @@ def certify(confidence: Confidence, best: float, ucb: float, lcb: float) -> tupl
     """As ``BanditAgent._certify``, where something is proven."""
     if not confidence.certified:
         return math.nan, False  # bounds that are not proven refute nothing
-    if lcb > ucb + REFUTED * max(abs(lcb), abs(ucb)):
+    reach = confidence.norm * confidence.action_norm
+    if contradict(lcb, ucb, reach):
         return math.nan, True
     # ⟨μ*, x* − x⟩ ≤ ‖μ*‖ (‖x*‖ + ‖x‖) ≤ 2SL, whatever was seen.
-    cap = 2.0 * confidence.norm * confidence.action_norm
-    return min(max(best - lcb, 0.0), cap), False
+    return min(max(best - lcb, 0.0), 2.0 * reach), False
 
 
 @jit

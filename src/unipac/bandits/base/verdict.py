@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from unipac._jit import jit
+
 REFUTED = 1e-12
 """Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
 
@@ -19,3 +21,10 @@ class Verdict(NamedTuple):
     lcb: float
     certificate: float
     refuted: bool
+
+
+@jit
+def contradict(lcb: float, ucb: float, reach: float) -> bool:
+    """Whether bounds on an expected reward refute the assumptions: they cross, or leave ±``reach``, which is S L."""
+    crossed = lcb > ucb + REFUTED * max(abs(lcb), abs(ucb))
+    return crossed or lcb > reach * (1.0 + REFUTED) or ucb < -reach * (1.0 + REFUTED)

@@ -29,6 +29,10 @@ class TablePolicy:
         h = check.count("stage", stage, most=horizon) - 1
         return int(self.actions[h, check.count("observation", observation, least=0, most=n_states - 1)])
 
+    def __repr__(self) -> str:
+        horizon, n_states = self.actions.shape
+        return f"<policy: {horizon} stages, {n_states} states; np.asarray gives its table>"
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.actions.astype(dtype or np.int64)
 
