@@ -360,6 +360,6 @@ def test_an_own_agent_gets_by_name_what_it_asks_for():
 
 def test_what_nobody_gives_is_named():
     with pytest.raises(
-        ValueError, match="AsksTooMuch asks for weight, which neither .* dim, n_actions, noise"
+        ValueError, match=r"AsksTooMuch asks for weight, which neither .* dim, n_actions, noise"
     ):
         made_by(AsksTooMuch)
