@@ -92,6 +92,12 @@ def _arguments(cls: type) -> str:
     return "\n".join(lines)
 
 
+def accepted(cls: Any, **told: Any) -> dict[str, Any]:
+    """Those of the arguments that a class takes; what is None is not told."""
+    names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
+    return {name: value for name, value in told.items() if name in names and value is not None}
+
+
 def _ordered(cls: Any) -> list[dataclasses.Field[Any]]:
     """The fields of a class or an agent, those without a name in front."""
     return sorted(dataclasses.fields(cls), key=lambda entry: bool(entry.kw_only))

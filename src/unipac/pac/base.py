@@ -14,7 +14,6 @@ loading and copying replay it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Generator
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex
 
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._agents import Agent, agent, parameter
+from unipac._agents import Agent, accepted, agent, parameter
 from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
 from unipac.envs import BanditInstance
 
@@ -285,10 +284,8 @@ class BestArm(Search):
         """
         fits = isinstance(instance, BanditInstance) and instance.actions is not None
         check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
-        told = {"noise": instance.noise, "norm": instance.norm, "seed": seed}
-        names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
-        known = {name: value for name, value in told.items() if name in names}
-        return cls(**{"arms": instance.actions, **known, **parameters})
+        told = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed)
+        return cls(**{"arms": instance.actions, **told, **parameters})
 
     def _n_arms(self) -> int:
         return len(self._X)
