@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unipac._inputs import check_norms, floats
 from unipac._memory import require_room
-from unipac.mdp.base.agent import Step
+from unipac.mdp.base.ledger import Step
 from unipac.mdp.linear.base.counted import Counted
 from unipac.mdp.linear.base.counting import INITIAL_LEVELS
 from unipac.mdp.linear.base.stored import FeaturePolicy, SavedStored, Stored
