@@ -1,4 +1,4 @@
-"""Agents for any observations, given by a feature map: transitions are stored, see ``stored``."""
+"""Agents for any observations, given by a feature map: transitions are stored, see ``memory``."""
 
 from __future__ import annotations
 
