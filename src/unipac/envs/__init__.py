@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
-    from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
+    from unipac.envs.instance import BanditInstance, NoiseKind
     from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
     from unipac.envs.linear_mdp import LinearMDP
     from unipac.envs.mdps import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from unipac.envs.planning import Optimum, level_policy_value
     from unipac.envs.published import from_gymnasium
+    from unipac.envs.rounds import Rounds
 
 __all__ = [
     "INSTANCES",
@@ -101,7 +102,7 @@ _NAMES = {
     "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
-    "instance": ("BanditInstance", "NoiseKind", "Rounds"),
+    "instance": ("BanditInstance", "NoiseKind"),
     "killers": ("Killer", "SwitchingArms", "appendix_a", "killer", "killer_phases"),
     "linear_mdp": ("LinearMDP",),
     "mdps": (
@@ -118,6 +119,7 @@ _NAMES = {
     "mixtures": ("VTRKiller", "hypercube_mixture", "mixture_swim", "random_mixture", "vtr_killer"),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
+    "rounds": ("Rounds",),
     "simulation": (),
     "tables": (),
 }

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.envs import tables
-from unipac.envs.instance import FloatArray
+from unipac.envs.arrays import FloatArray
 from unipac.envs.linear_mdp import LinearMDP
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.envs import tables
-from unipac.envs.instance import FloatArray
+from unipac.envs.arrays import FloatArray
 from unipac.envs.mdps import ForcedFirst, river_swim
 from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
 

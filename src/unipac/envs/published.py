@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac.envs import tables
+from unipac.envs.arrays import FloatArray
 from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.instance import FloatArray
 
 
 def from_gymnasium(
