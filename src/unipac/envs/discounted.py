@@ -130,8 +130,7 @@ class DiscountedMDP:
     def _value(self, policy: IntArray) -> FloatArray:
         every = np.arange(self.n_states)
         P, r = self.transitions[every, policy], self.rewards[every, policy]
-        found: FloatArray = np.linalg.solve(np.eye(self.n_states) - self.discount * P, r)  # type: ignore[assignment]
-        return found
+        return np.asarray(np.linalg.solve(np.eye(self.n_states) - self.discount * P, r), dtype=np.float64)
 
     def _optimal(self) -> tuple[FloatArray, IntArray]:
         """By policy iteration, computed once; it stops where values no longer rise by more than rounding."""

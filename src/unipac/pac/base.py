@@ -219,7 +219,7 @@ class Search(Agent):
         if self._pulls + sum(counts.tolist()) > check.LARGEST_COUNT:  # what is known now is all that can be
             self._wanted = None
             return
-        self._wanted = Batch(read_only(arms), read_only(counts))  # type: ignore[arg-type]
+        self._wanted = Batch(read_only(arms), read_only(counts))
 
     def _saved(self) -> Log:
         batches = [batch for batch, _ in self.state]
@@ -248,7 +248,8 @@ class Search(Agent):
             self.tell(saved.sums[part])
             begin = part.stop
         check.require(begin == len(saved.arms) == len(saved.sums), "log", "complete", begin)
-        return self.state  # type: ignore[no-any-return]
+        replayed: list[tuple[Batch, Any]] = self.state
+        return replayed
 
 
 @agent
@@ -295,5 +296,6 @@ class BestArm(Search):
         return self.norm * float(np.linalg.norm(self._X - self._X[index], axis=1).max())
 
     def _check_instance(self, instance: Any) -> None:
-        fits = isinstance(instance, BanditInstance) and np.array_equal(instance.actions, self._X)  # type: ignore[arg-type]
+        arms = instance.actions if isinstance(instance, BanditInstance) else None
+        fits = arms is not None and np.array_equal(arms, self._X)
         check.require(fits, "instance", "a BanditInstance with the arms of this search", instance)
