@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
+    from unipac.envs.hypercubes import hypercube, hypercube_mixture
     from unipac.envs.instance import BanditInstance, NoiseKind
     from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
     from unipac.envs.linear_mdp import LinearMDP
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         deep_sea,
         frozen_lake,
         grid_world,
-        hypercube,
         lsvi_killer,
         random_simplex,
         river_swim,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
     from unipac.envs.mixtures import (
         VTRKiller,
-        hypercube_mixture,
         mixture_swim,
         random_mixture,
         vtr_killer,
@@ -102,6 +101,7 @@ _NAMES = {
     "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
+    "hypercubes": ("hypercube", "hypercube_mixture"),
     "instance": ("BanditInstance", "NoiseKind"),
     "killers": ("Killer", "SwitchingArms", "appendix_a", "killer", "killer_phases"),
     "linear_mdp": ("LinearMDP",),
@@ -110,13 +110,12 @@ _NAMES = {
         "deep_sea",
         "frozen_lake",
         "grid_world",
-        "hypercube",
         "lsvi_killer",
         "random_simplex",
         "river_swim",
     ),
     "mixture_mdp": ("MixtureMDP", "model_ensemble"),
-    "mixtures": ("VTRKiller", "hypercube_mixture", "mixture_swim", "random_mixture", "vtr_killer"),
+    "mixtures": ("VTRKiller", "mixture_swim", "random_mixture", "vtr_killer"),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
     "rounds": ("Rounds",),
