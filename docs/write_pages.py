@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from unipac import registry
+from unipac.bandits import BanditAgent
+from unipac.mdp import EpisodicAgent
+from unipac.pac import Search
 
 DOCS = Path(__file__).parent
 PACKAGES = (
@@ -45,6 +48,9 @@ KINDS = {
     "unipac.pac": "Searches",
 }
 """The menu of agents: what lies below which package."""
+
+PROTOCOLS = (BanditAgent, EpisodicAgent, Search)
+"""How one talks to an agent: the reference describes all that they have, whichever class brings it."""
 
 BEGIN, END = "  # the agents: written by docs/write_pages.py", "  # end of the agents"
 
@@ -121,6 +127,12 @@ def fenced(text: str) -> str:
     return "\n".join([*lines, *([f"{indent}```"] if inside else [])])
 
 
+def directive(path: str, value: Any) -> list[str]:
+    """What has a value described; of a protocol, also what it has from the classes that it is made of."""
+    whole = ["    options:", "      inherited_members: true"] if value in PROTOCOLS else []
+    return [f"::: {path}", *whole]
+
+
 def reference(package: str) -> str:
     """The page of a package: every public name, once."""
     full = f"unipac.{package}" if package else "unipac"
@@ -137,7 +149,7 @@ def reference(package: str) -> str:
         elif page and page != package and name in public(f"unipac.{page}"):
             elsewhere.append((name, f"{page}.md#{name}", text))
         else:
-            told = ["::: " + path] if documented(value) else [f"`{path}`", "", fenced(text)]
+            told = directive(path, value) if documented(value) else [f"`{path}`", "", fenced(text)]
             described_here.append((name, told))
     if elsewhere:
         lines += ["| name | what it is |", "|---|---|"]

@@ -1,18 +1,6 @@
 """What agents of all kinds share: parameters, text, copies and files.
 
-An agent is a class whose fields are its parameters::
-
-    @agent
-    class Mine(BanditAgent):
-        \"\"\"One line on what it does.
-
-        {parameters}
-        \"\"\"
-
-        alpha: float = parameter(1.0, check.nonnegative, "how much to explore")
-
-Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
-them. They are attributes, the repr, the header of a file and the names that a sweep may use.
+How parameters are declared is in ``_parameters``.
 
 ``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This
 module writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived
@@ -21,80 +9,21 @@ from the state is left out of files (``_saved``) and derived again (``_restored`
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import os
-import textwrap
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _storage as storage
+from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 
-T = TypeVar("T", bound=type)
 Arrays = dict[str, NDArray[Any]]
-Check = Callable[[str, Any], Any]
 
-REQUIRED: Any = dataclasses.MISSING
-
-
-def parameter(
-    default: Any = REQUIRED, check: Check | None = None, words: str = "", *, positional: bool = False
-) -> Any:
-    """A parameter of an agent.
-
-    Args:
-        default: its default value; without one it must be given.
-        check: called with name and value, returns the value to keep or raises a ``ValueError``.
-        words: what it is, for the documentation.
-        positional: whether it may be given without its name.
-    """
-    return dataclasses.field(
-        default=default, kw_only=not positional, metadata={"check": check, "words": words}
-    )
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))
-def agent(cls: T) -> T:
-    """Make a class with parameters an agent: its constructor, and the list of arguments in its docstring."""
-    made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
-    if made.__doc__ and "{parameters}" in made.__doc__:
-        made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
-    if "aliases" in vars(made):
-        made.__init__ = _with_aliases(made.__init__, made.aliases)
-    return cast(T, made)
-
-
-def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
-    """A constructor that takes some arguments by another name too: one that the attribute cannot have."""
-
-    @functools.wraps(init)
-    def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807
-        init(self, *values, **{aliases.get(name, name): value for name, value in named.items()})
-
-    return __init__
-
-
-def _arguments(cls: type) -> str:
-    """The section on the arguments, as it stands in a docstring of this class."""
-    lines = ["Args:"]
-    for entry in _ordered(cls):
-        if entry.init and entry.metadata.get("words"):
-            default = (
-                "" if entry.default is REQUIRED or entry.default is None else f" Default {entry.default!r}."
-            )
-            text = f"{entry.name}: {entry.metadata['words']}.{default}"
-            lines += textwrap.wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
-    return "\n".join(lines)
-
-
-def _ordered(cls: Any) -> list[dataclasses.Field[Any]]:
-    """The fields of a class or an agent, those without a name in front."""
-    return sorted(dataclasses.fields(cls), key=lambda entry: bool(entry.kw_only))
+__all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
 
 
 class Agent:
@@ -109,8 +38,8 @@ class Agent:
     """All that was learned."""
 
     def __post_init__(self) -> None:
-        for entry in dataclasses.fields(self):  # type: ignore[arg-type]
-            if entry.init and entry.metadata.get("check") is not None:
+        for entry in declared(self):
+            if entry.metadata.get("check") is not None:
                 value = entry.metadata["check"](entry.name, getattr(self, entry.name))
                 setattr(self, entry.name, value)
         self._lock = threading.RLock()
@@ -169,13 +98,13 @@ class Agent:
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments with which an equal agent can be made."""
-        return {e.name: getattr(self, e.name) for e in dataclasses.fields(self) if e.init}  # type: ignore[arg-type]
+        return {entry.name: getattr(self, entry.name) for entry in declared(self)}
 
     def __repr__(self) -> str:
         shown = []
-        for entry in _ordered(self):
+        for entry in in_order(self):
             value = getattr(self, entry.name)
-            if not entry.init or value is entry.default or _equal(value, entry.default):
+            if value is entry.default or _equal(value, entry.default):
                 continue
             text = (
                 f"<{'x'.join(map(str, value.shape))} array>" if isinstance(value, np.ndarray) else repr(value)
@@ -356,9 +285,7 @@ def _from_file(
         raise ValueError(f"it holds a {header['agent']}; give its class as agent=")
     told = header["parameters"]
     parameters: dict[str, Any] = {}
-    for entry in dataclasses.fields(cls):
-        if not entry.init:
-            continue
+    for entry in declared(cls):
         prefix = f"parameters.{entry.name}"
         if prefix in arrays:
             parameters[entry.name] = arrays[prefix]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac._jit import jit, reassociated
 
 Array = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 NORM_TOLERANCE = 1e-6
 """Relative excess over the bound on ‖x‖ that passes for rounding."""
@@ -105,7 +108,7 @@ def within(values: Array, largest: float) -> bool:
     return bad == 0
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """A view through which nobody can write."""
     view = array.view()
     view.setflags(write=False)

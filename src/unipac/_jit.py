@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba import extending
 from numba.core import caching, event
 
 P = ParamSpec("P")
@@ -62,6 +63,11 @@ def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
     return cast(Callable[P, T], compiled)
 
 
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's decorator for functions that write LLVM code themselves."""
+    return cast(Callable[..., Any], extending.intrinsic(function))
+
+
 def cache_folder() -> str | None:
     """The folder in whose subfolders compiled kernels are kept; None if they are kept nowhere."""
     try:
@@ -77,7 +83,7 @@ def cache_folder() -> str | None:
 # -- the cache on disk ---------------------------------------------------------------------------------
 
 
-class _ReadOnly(caching.InTreeCacheLocator):  # type: ignore[misc]
+class _ReadOnly(caching.InTreeCacheLocator):  # type: ignore[misc]  # Numba has no types
     """The folder beside the module, where somebody else left kernels that we may only read."""
 
     def ensure_cache_path(self) -> None:
@@ -89,13 +95,13 @@ class _ReadOnly(caching.InTreeCacheLocator):  # type: ignore[misc]
         return found if Path(found.get_cache_path()).is_dir() else None
 
 
-class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]
+class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba has no types
     """Numba's folders, and at last one that can only be read."""
 
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
 
 
-class _Kept(caching.FunctionCache):  # type: ignore[misc]
+class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
     """Numba's cache of one kernel, valid while the contents of the sources are the same."""
 
     _impl_class = _Locations
@@ -177,7 +183,7 @@ def _source(module: str) -> Path | None:
 # -- what is said about it -----------------------------------------------------------------------------
 
 
-class _CompileNotice(event.Listener):  # type: ignore[misc]
+class _CompileNotice(event.Listener):  # type: ignore[misc]  # Numba has no types
     """Says once per process that kernels are being compiled; a cache hit stays silent."""
 
     def __init__(self) -> None:

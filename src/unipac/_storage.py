@@ -40,8 +40,8 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     full = {"format": FORMAT, "version": VERSION, **header}
     text = json.dumps({**full, "digest": digest(full, arrays)}, allow_nan=False)
     content = io.BytesIO()
-    members = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)  # type: ignore[arg-type]
+    members: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
     write_atomically(target, content.getbuffer())
     _remove_leftovers(Path(os.path.realpath(target)))
 

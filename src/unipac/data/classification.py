@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.envs import BanditInstance
-from unipac.envs.instance import FloatArray, read_only
+from unipac.envs.arrays import FloatArray, read_only
 
 _FILES = {  # of scikit-learn: where, SHA-256, lines before the table
     "digits": (

@@ -12,7 +12,7 @@ from unipac.data.classification import Classification
 from unipac.data.files import read
 from unipac.data.tables import columns
 from unipac.envs import BanditInstance
-from unipac.envs.instance import FloatArray, read_only
+from unipac.envs.arrays import FloatArray, read_only
 
 Array = NDArray[np.float64]
 

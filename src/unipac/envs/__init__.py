@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
     from unipac.envs.gym import LinearMDPEnv
-    from unipac.envs.instance import BanditInstance, NoiseKind, Rounds
+    from unipac.envs.hypercubes import hypercube, hypercube_mixture
+    from unipac.envs.instance import BanditInstance, NoiseKind
     from unipac.envs.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
     from unipac.envs.linear_mdp import LinearMDP
     from unipac.envs.mdps import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         deep_sea,
         frozen_lake,
         grid_world,
-        hypercube,
         lsvi_killer,
         random_simplex,
         river_swim,
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
     from unipac.envs.mixtures import (
         VTRKiller,
-        hypercube_mixture,
         mixture_swim,
         random_mixture,
         vtr_killer,
     )
     from unipac.envs.planning import Optimum, level_policy_value
     from unipac.envs.published import from_gymnasium
+    from unipac.envs.rounds import Rounds
 
 __all__ = [
     "INSTANCES",
@@ -101,7 +101,8 @@ _NAMES = {
     "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),
     "gym": ("LinearMDPEnv",),
-    "instance": ("BanditInstance", "NoiseKind", "Rounds"),
+    "hypercubes": ("hypercube", "hypercube_mixture"),
+    "instance": ("BanditInstance", "NoiseKind"),
     "killers": ("Killer", "SwitchingArms", "appendix_a", "killer", "killer_phases"),
     "linear_mdp": ("LinearMDP",),
     "mdps": (
@@ -109,15 +110,15 @@ _NAMES = {
         "deep_sea",
         "frozen_lake",
         "grid_world",
-        "hypercube",
         "lsvi_killer",
         "random_simplex",
         "river_swim",
     ),
     "mixture_mdp": ("MixtureMDP", "model_ensemble"),
-    "mixtures": ("VTRKiller", "hypercube_mixture", "mixture_swim", "random_mixture", "vtr_killer"),
+    "mixtures": ("VTRKiller", "mixture_swim", "random_mixture", "vtr_killer"),
     "planning": ("Optimum", "level_policy_value"),
     "published": ("from_gymnasium",),
+    "rounds": ("Rounds",),
     "simulation": (),
     "tables": (),
 }

@@ -3,8 +3,9 @@
 import numpy as np
 
 from unipac import _checks as check
+from unipac.envs.arrays import FloatArray
 from unipac.envs.contexts import _on_sphere, draw_on_sphere
-from unipac.envs.instance import BanditInstance, FloatArray
+from unipac.envs.instance import BanditInstance
 
 _WAVES = 20.0
 """How fast the bias changes along its direction: fast, so that a linear fit to all of the sphere is not moved by it."""

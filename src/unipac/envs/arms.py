@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
+from unipac.envs.arrays import FloatArray
+from unipac.envs.instance import BanditInstance, NoiseKind
 
 _NORM_TOLERANCE = 1e-12
 

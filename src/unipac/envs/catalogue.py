@@ -8,18 +8,18 @@ from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
 from unipac.envs.contexts import filling, sphere, uneven_noise
 from unipac.envs.finite_mdp import FiniteMDP
+from unipac.envs.hypercubes import hypercube, hypercube_mixture
 from unipac.envs.instance import BanditInstance
 from unipac.envs.killers import appendix_a, killer, killer_phases
 from unipac.envs.mdps import (
     deep_sea,
     frozen_lake,
     grid_world,
-    hypercube,
     lsvi_killer,
     random_simplex,
     river_swim,
 )
-from unipac.envs.mixtures import hypercube_mixture, mixture_swim, random_mixture, vtr_killer
+from unipac.envs.mixtures import mixture_swim, random_mixture, vtr_killer
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory

@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check
 from unipac._inputs import floats
 from unipac._jit import jit
-from unipac.envs.instance import BanditInstance, FloatArray, NoiseKind
+from unipac.envs.arrays import FloatArray
+from unipac.envs.instance import BanditInstance, NoiseKind
 
 _PIECE = 64  # rounds that stay in the cache while they are made
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac.envs import planning, tables
-from unipac.envs.instance import FloatArray, IntArray, _integers, _stream
+from unipac.envs.arrays import FloatArray, IntArray, integers
+from unipac.envs.streams import stream_of
 
 LONGEST = 1e6
 """Largest 1/(1 − γ): beyond that rounding eats what the discount leaves."""
@@ -129,8 +130,7 @@ class DiscountedMDP:
     def _value(self, policy: IntArray) -> FloatArray:
         every = np.arange(self.n_states)
         P, r = self.transitions[every, policy], self.rewards[every, policy]
-        found: FloatArray = np.linalg.solve(np.eye(self.n_states) - self.discount * P, r)  # type: ignore[assignment]
-        return found
+        return np.asarray(np.linalg.solve(np.eye(self.n_states) - self.discount * P, r), dtype=np.float64)
 
     def _optimal(self) -> tuple[FloatArray, IntArray]:
         """By policy iteration, computed once; it stops where values no longer rise by more than rounding."""
@@ -168,13 +168,13 @@ class DiscountedMDP:
             >>> random_anchors(n_states=4, n_actions=2, anchors=2).pulls([0, 5], [10, 3], batch=0, seed=1).sum(axis=1)
             array([10,  3])
         """
-        rows, times = _integers("arms", arms), _integers("counts", counts)
+        rows, times = integers("arms", arms), integers("counts", counts)
         fits = rows.ndim == 1 and rows.shape == times.shape
         check.require(fits, "arms and counts", "two arrays of shape (m,)", (rows.shape, times.shape))
         for i, (row, number) in enumerate(zip(rows.tolist(), times.tolist(), strict=True)):
             check.count(f"arms[{i}]", row, least=0, most=self.rewards.size - 1)
             check.count(f"counts[{i}]", number, least=0, most=check.LARGEST_COUNT)
-        rng = _stream(seed).generator(check.count("batch", batch, least=0))
+        rng = stream_of(seed).generator(check.count("batch", batch, least=0))
         return self._arrivals(rng, rows, times)
 
     def _arrivals(self, rng: np.random.Generator, rows: IntArray, times: IntArray) -> IntArray:
@@ -195,7 +195,7 @@ class Simulator:
 
     def __init__(self, mdp: DiscountedMDP, seed: int | np.random.SeedSequence = 0) -> None:
         self._mdp = mdp
-        self._rng = _stream(seed).generator(0, _SAMPLES)
+        self._rng = stream_of(seed).generator(0, _SAMPLES)
         self.samples = 0
 
     def sample(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex = 1) -> IntArray:

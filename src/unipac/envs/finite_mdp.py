@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._inputs import LARGEST_REWARD
 from unipac.envs import planning, tables
-from unipac.envs.instance import FloatArray, IntArray
+from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.planning import Optimum
 
 PLACES = ("stage", "state", "action")

@@ -12,10 +12,10 @@ import gymnasium
 import numpy as np
 
 from unipac import _checks as check
+from unipac.envs.arrays import FloatArray
 from unipac.envs.catalogue import MDPS
 from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.ids import IDS, register
-from unipac.envs.instance import FloatArray
 
 __all__ = ["IDS", "LinearMDPEnv", "register"]
 

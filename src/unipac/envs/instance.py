@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac._jit import jit
+from unipac.envs.arrays import FloatArray, integers, read_only
+from unipac.envs.pulls import Normals, signs, sum_pulls
+from unipac.envs.rounds import Rounds
+from unipac.envs.streams import Stream, stream_of
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 NoiseKind = Literal["gaussian", "rademacher"]
 """How rewards scatter around their mean: by the normal law, or by ±1 times the scale."""
 
@@ -24,44 +25,6 @@ _BLOCK_ENTRIES = 2**20
 _BLOCK_ROUNDS = 4096
 _PIECE_ENTRIES = 2**15  # a quarter of a megabyte
 _PIECE_ROUNDS = 256
-
-_BATCHES = 1024  # batches of pulls whose noise is drawn at once
-_EARLY_ARMS = 8  # arms of a batch whose noise comes from there; that of later ones is drawn for the batch
-_PULLS = 0x70756C6C  # tells the streams of pulls from those of rounds
-
-
-class _Arrays(NamedTuple):
-    actions: FloatArray
-    means: FloatArray
-    rewards: FloatArray
-
-
-class Rounds(_Arrays):
-    """Consecutive rounds of an instance, in arrays that belong to the caller; a tuple of the first three.
-
-    Attributes:
-        actions: the action sets, (T, n, d); (n, d) if the set is the same in all rounds.
-        means: expected reward of each action, (T, n); (n,) if the set is the same in all rounds.
-        rewards: the reward that each action would bring, (T, n). The noise of a round is drawn
-            once and shared by its actions.
-        noise: the scale of the noise of each round, (T,), which may be told with its reward; None if
-            it is the instance's ``noise`` in all rounds.
-
-    Example:
-        >>> from unipac.envs import sphere
-        >>> actions, means, rewards = sphere(dim=3, n_actions=4).rounds(0, 10, seed=1)
-        >>> actions.shape, means.shape, rewards.shape
-        ((10, 4, 3), (10, 4), (10, 4))
-    """
-
-    noise: FloatArray | None
-
-    def __new__(  # noqa: D102
-        cls, actions: FloatArray, means: FloatArray, rewards: FloatArray, noise: FloatArray | None = None
-    ) -> Rounds:
-        made = super().__new__(cls, actions, means, rewards)
-        made.noise = noise
-        return made
 
 
 class BanditInstance(ABC):
@@ -126,7 +89,7 @@ class BanditInstance(ABC):
         self.block = min(max(_BLOCK_ENTRIES // (n_actions * dim), 1), _BLOCK_ROUNDS)
         self._latest: tuple[object, Rounds] | None = None
         self._spare: list[Rounds] = []
-        self._normals: tuple[int, int | np.random.SeedSequence, FloatArray] | None = None
+        self._normals = Normals()
         self._means: FloatArray | None = None
 
     def __repr__(self) -> str:
@@ -146,7 +109,7 @@ class BanditInstance(ABC):
         """
         start = check.count("start", start, least=0)
         count = check.count("count", count, least=0)
-        stream = _stream(seed)
+        stream = stream_of(seed)
         drawn = self._room(count)
         if self.actions is not None:
             self._contexts(0, np.random.default_rng(0), drawn.actions, drawn.means)
@@ -190,9 +153,9 @@ class BanditInstance(ABC):
         """
         start = check.count("start", start, least=0)
         count = check.count("count", count, least=0)
-        return self._pieces(start, count, _stream(seed))
+        return self._pieces(start, count, stream_of(seed))
 
-    def _pieces(self, start: int, count: int, stream: _Stream) -> Iterator[Rounds]:
+    def _pieces(self, start: int, count: int, stream: Stream) -> Iterator[Rounds]:
         length = min(max(_PIECE_ENTRIES // (self.n_actions * self.dim), 1), _PIECE_ROUNDS)
         room: Rounds | None = None
         for index, source, _ in self._cuts(start, count):
@@ -244,18 +207,18 @@ class BanditInstance(ABC):
             array([ 10.   , 995.004165])
         """
         means = self._arm_means() if self._means is None else self._means
-        rows, times = _integers("arms", arms), _integers("counts", counts)
+        rows, times = integers("arms", arms), integers("counts", counts)
         if rows.ndim != 1 or rows.shape != times.shape:
             shapes = (rows.shape, times.shape)
             check.require(False, "arms and counts", "two arrays of shape (m,)", shapes)
         batch = check.count("batch", batch, least=0)
         gaussian = self.noise_kind == "gaussian"
         if gaussian:
-            drawn, row = self._normals_of(len(rows), batch, seed)
+            drawn, row = self._normals.of(len(rows), batch, seed)
         else:
-            drawn, row = self._signs(times, batch, seed), 0
+            drawn, row = signs(times, batch, seed), 0
         sums = np.empty(len(rows))
-        bad = _sums(means, rows, times, drawn, row, self.noise, gaussian, sums)
+        bad = sum_pulls(means, rows, times, drawn, row, self.noise, gaussian, sums)
         if bad >= 0:
             check.count(f"arms[{bad}]", int(rows[bad]), least=0, most=self.n_actions - 1)
             check.count(f"counts[{bad}]", int(times[bad]), least=0, most=check.LARGEST_COUNT)
@@ -269,25 +232,6 @@ class BanditInstance(ABC):
                 raise ValueError(f"pulls must be asked of an instance with fixed arms, got {what}: {self!r}")
             self._means = self.actions @ self.theta
         return self._means
-
-    def _normals_of(
-        self, count: int, batch: int, seed: int | np.random.SeedSequence
-    ) -> tuple[FloatArray, int]:
-        """An array with the standard normal numbers of this batch, and the row where they are."""
-        block, row = divmod(batch, _BATCHES)
-        latest = self._normals
-        if latest is None or latest[0] != block or not _is_same(seed, latest[1]):
-            drawn = _stream(seed).generator(block, _PULLS).standard_normal((_BATCHES, _EARLY_ARMS))
-            latest = self._normals = (block, seed, drawn)
-        if count <= _EARLY_ARMS:
-            return latest[2], row
-        later = _stream(seed).generator(batch, _PULLS, 1).standard_normal(count - _EARLY_ARMS)
-        return np.concatenate([latest[2][row], later])[None], 0
-
-    def _signs(self, times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> FloatArray:
-        """Sums of so many signs, (1, m)."""
-        heads = _stream(seed).generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
-        return np.asarray(2 * heads - times, dtype=np.float64)[None]
 
     @abstractmethod
     def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
@@ -336,7 +280,7 @@ class BanditInstance(ABC):
             source = slice(max(offset, 0), min(offset + count, self.block))
             yield index, source, slice(source.start - offset, source.stop - offset)
 
-    def _draw(self, index: int, stream: _Stream, room: Rounds) -> None:
+    def _draw(self, index: int, stream: Stream, room: Rounds) -> None:
         """Write a whole block. The noise comes after all contexts of the block, in the same stream."""
         rng = stream.generator(index)
         self._contexts(index, rng, room.actions, room.means)
@@ -347,7 +291,7 @@ class BanditInstance(ABC):
             noise = self._noise_of(rng, room.noise)
         np.add(room.means, noise[:, None], out=room.rewards)
 
-    def _kept_block(self, index: int, stream: _Stream) -> Rounds:
+    def _kept_block(self, index: int, stream: Stream) -> Rounds:
         """A block of which only a part was asked for; the latest one is kept for the next call."""
         latest = self._latest
         if latest is None or latest[0] != (index, stream):
@@ -355,65 +299,3 @@ class BanditInstance(ABC):
             self._draw(index, stream, room)
             latest = self._latest = ((index, stream), room)
         return latest[1]
-
-
-def read_only(array: NDArray[Any]) -> FloatArray:
-    """A C-contiguous copy of `array` that nobody can write to."""
-    copy = np.array(array, dtype=np.float64, order="C")
-    copy.setflags(write=False)
-    return copy
-
-
-class _Stream(NamedTuple):
-    """A seed in a form that can be compared."""
-
-    entropy: tuple[int, ...]
-    spawn_key: tuple[int, ...]
-
-    def generator(self, *number: int) -> np.random.Generator:
-        sequence = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, *number))
-        return np.random.default_rng(sequence)
-
-
-def _stream(seed: int | np.random.SeedSequence) -> _Stream:
-    if not isinstance(seed, np.random.SeedSequence):
-        return _Stream((check.count("seed", seed, least=0),), ())
-    entropy = np.asarray(seed.entropy, dtype=np.object_).ravel()
-    return _Stream(tuple(int(word) for word in entropy), seed.spawn_key)
-
-
-def _is_same(seed: object, other: object) -> bool:
-    """Whether two seeds are known to be the same, at little cost."""
-    return seed is other or (type(seed) is int and type(other) is int and seed == other)
-
-
-def _integers(name: str, values: ArrayLike) -> IntArray:
-    """An int64 array in C order."""
-    if type(values) is np.ndarray and values.dtype == np.int64 and values.flags.carray:
-        return values
-    array = np.asarray(values)
-    check.require(array.dtype.kind in "iu", name, "an array of integers", array.dtype)
-    return np.array(array, dtype=np.int64, order="C")
-
-
-@jit
-def _sums(
-    means: FloatArray,
-    arms: IntArray,
-    counts: IntArray,
-    drawn: FloatArray,
-    row: int,
-    noise: float,
-    gaussian: bool,
-    sums: FloatArray,
-) -> int:
-    """Write the sums; a row of ``drawn`` has standard normal numbers, or else sums of signs.
-
-    Returns the first place with a bad arm or count, -1 if there is none.
-    """
-    for i in range(sums.size):
-        if arms[i] < 0 or arms[i] >= means.size or counts[i] < 0 or counts[i] > check.LARGEST_COUNT:
-            return i
-        scale = noise * np.sqrt(float(counts[i])) if gaussian else noise
-        sums[i] = counts[i] * means[arms[i]] + scale * drawn[row, i]
-    return -1

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.instance import BanditInstance, FloatArray, read_only
+from unipac.envs.arrays import FloatArray, read_only
+from unipac.envs.instance import BanditInstance
 
 
 class SwitchingArms(BanditInstance):

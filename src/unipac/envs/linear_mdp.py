@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac.envs import tables
+from unipac.envs.arrays import FloatArray, read_only
 from unipac.envs.finite_mdp import PLACES, FiniteMDP
-from unipac.envs.instance import FloatArray, read_only
 
 NORM_TOLERANCE = 1e-6
 LINEAR_TOLERANCE = 1e-8

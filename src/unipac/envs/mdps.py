@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.envs import tables
-from unipac.envs.instance import FloatArray
+from unipac.envs.arrays import FloatArray
 from unipac.envs.linear_mdp import LinearMDP
 
 
@@ -32,7 +32,7 @@ def river_swim(n_states: int = 6, horizon: int = 20) -> LinearMDP:
     """
     n_states = check.count("n_states", n_states, least=2)
     horizon = check.count("horizon", horizon)
-    _check_size(horizon, n_states, 2, 2 * n_states, tables_kept=1)
+    check_linear_size(horizon, n_states, 2, 2 * n_states, tables_kept=1)
     transitions = np.zeros((n_states, 2, n_states))
     last = n_states - 1
     for state in range(n_states):
@@ -44,7 +44,7 @@ def river_swim(n_states: int = 6, horizon: int = 20) -> LinearMDP:
     rewards = np.zeros((n_states, 2))
     rewards[0, 0] = 0.05
     rewards[last, 1] = 1.0
-    return _one_hot("river_swim", transitions, rewards, _start(n_states), horizon)
+    return _one_hot("river_swim", transitions, rewards, start_at_first(n_states), horizon)
 
 
 def random_simplex(
@@ -76,7 +76,7 @@ def random_simplex(
     dim = check.count("dim", dim)
     horizon = check.count("horizon", horizon)
     rng = np.random.default_rng(check.count("seed", seed, least=0))
-    _check_size(horizon, n_states, n_actions, dim)
+    check_linear_size(horizon, n_states, n_actions, dim)
     features = rng.dirichlet(np.ones(dim), size=(n_states, n_actions))
     measures = rng.dirichlet(np.ones(n_states), size=(horizon, dim))
     weights = rng.random((horizon, dim))
@@ -113,7 +113,7 @@ def deep_sea(size: int = 8, seed: int | None = None) -> LinearMDP:
         1.0
     """
     size = check.count("size", size)
-    _check_size(size, size, 2, 2 * size)
+    check_linear_size(size, size, 2, 2 * size)
     right = np.ones((size, size), dtype=np.int64)
     if seed is not None:
         rng = np.random.default_rng(check.count("seed", seed, least=0))
@@ -125,7 +125,7 @@ def deep_sea(size: int = 8, seed: int | None = None) -> LinearMDP:
     transitions[stage, column, 1 - right, np.maximum(column - 1, 0)] = 1.0
     rewards[stage, column, 1 - right] = 0.01 / size
     rewards[-1, -1, right[-1, -1]] = 1.0
-    return LinearMDP(_eye(size, 2), transitions, rewards, _start(size), name="deep_sea")
+    return LinearMDP(_eye(size, 2), transitions, rewards, start_at_first(size), name="deep_sea")
 
 
 def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int = 12) -> LinearMDP:
@@ -157,7 +157,7 @@ def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int 
     check.require(0 <= slip <= 1, "slip", "in [0, 1]", slip)
     horizon = check.count("horizon", horizon)
     n_states = rows * columns
-    _check_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
+    check_linear_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
     steps = ((-1, 0), (0, 1), (1, 0), (0, -1))
     state = np.arange(n_states - 1)
     transitions = np.zeros((n_states, 4, n_states))
@@ -170,7 +170,7 @@ def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int 
     transitions[-1, :, -1] = 1.0
     rewards = np.zeros((n_states, 4))
     rewards[-1] = 1.0
-    return _one_hot("grid_world", transitions, rewards, _start(n_states), horizon)
+    return _one_hot("grid_world", transitions, rewards, start_at_first(n_states), horizon)
 
 
 def frozen_lake(map_name: str = "4x4", is_slippery: bool = True, horizon: int = 20) -> LinearMDP:
@@ -199,73 +199,11 @@ def frozen_lake(map_name: str = "4x4", is_slippery: bool = True, horizon: int = 
     is_slippery = check.flag("is_slippery", is_slippery)
     horizon = check.count("horizon", horizon)
     n_states = 16 if map_name == "4x4" else 64
-    _check_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
+    check_linear_size(horizon, n_states, 4, 4 * n_states, tables_kept=1)
     from unipac.envs.published import frozen_lake_tables  # Gymnasium is needed here only
 
     transitions, rewards, initial = frozen_lake_tables(map_name, is_slippery)
     return _one_hot("frozen_lake", transitions, rewards, initial, horizon)
-
-
-def hypercube(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: int = 0) -> LinearMDP:
-    """The hard instance of Zhou, Gu and Szepesvári (2021), written as a linear MDP.
-
-    - States: x_1, ..., x_{H+1} (numbers 0 to H) and the rewarding x_{H+2} (number H + 1), which is never
-      left. Every episode starts in x_1, and at stage h it is in x_h or in x_{H+2}.
-    - Actions: the vectors a of {-1, 1}^(d-1); coordinate j is 1 if bit j of the number of the action is.
-    - Transitions: at stage h, any of the first H + 1 states moves to x_{H+2} with probability
-      1/H + <ν_h, a>, else to x_{h+1}. The signs of ν_h are random, its entries are ±gap/(d-1).
-    - Rewards: 1 in x_{H+2}, else 0.
-    - Features, of dimension d + 1: (α, β a, 0) in the first H + 1 states, (0, 0, 1) in x_{H+2}. The
-      measures are θ_h(x_{h+1}) = ((1 - 1/H)/α, -ν_h/β, 0) and θ_h(x_{H+2}) = (1/(Hα), ν_h/β, 1), and the
-      rewards have μ = (0, 0, 1).
-    - Scaling: α² = 1/(1 + 2 gap) and β² = 2 gap/((1 + 2 gap)(d - 1)), so that |φ| = 1 and the squared
-      integral of θ_h against V(x_{h+1}) = 1, V(x_{H+2}) = ±1 is at most 1 + max(1 + 2 gap, 1 + 8 gap³)
-      ≤ 3 ≤ d + 1 for gap ≤ 1/H ≤ 1/2.
-    - Optimum: the action with the signs of ν_h; with p = 1/H + gap, V*_1(x_1) is
-      Σ_h (H - h) p (1 - p)^(h-1). A uniformly random action has p = 1/H.
-
-    Args:
-        dim: d, from 2 to 16: there are 2^(d-1) actions, and the features have one dimension more.
-        horizon: number H of stages, at least 2.
-        gap: how much the best action adds to the probability 1/H, in (0, 1/H]; 1/(2H) by default.
-        seed: seed of the signs.
-
-    Example:
-        >>> hypercube(dim=4, horizon=4)
-        <hypercube: 6 states, 8 actions, horizon 4, dimension 5>
-        >>> float(hypercube(dim=4, horizon=4).optimal_value()[0])
-        1.740234
-    """
-    dim = check.count("dim", dim, least=2, most=16)
-    horizon = check.count("horizon", horizon, least=2)
-    gap = 1 / (2 * horizon) if gap is None else check.positive("gap", gap)
-    check.require(gap <= 1 / horizon, "gap", f"at most 1/H = {1 / horizon:g}", gap)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
-    n_states, n_actions = horizon + 2, 2 ** (dim - 1)
-    _check_size(horizon, n_states, n_actions, dim + 1)
-    actions = 2.0 * (np.arange(n_actions)[:, None] >> np.arange(dim - 1) & 1) - 1.0
-    drift = gap / (dim - 1) * rng.choice([-1.0, 1.0], size=(horizon, dim - 1))
-    alpha = (1 + 2 * gap) ** -0.5
-    beta = (2 * gap / ((1 + 2 * gap) * (dim - 1))) ** 0.5
-
-    features = np.zeros((n_states, n_actions, dim + 1))
-    features[:-1, :, 0] = alpha
-    features[:-1, :, 1:dim] = beta * actions
-    features[-1, :, dim] = 1.0
-    measures = np.zeros((horizon, dim + 1, n_states))
-    transitions = np.zeros((horizon, n_states, n_actions, n_states))
-    for h in range(horizon):
-        measures[h, 0, [h + 1, -1]] = (1 - 1 / horizon) / alpha, 1 / horizon / alpha
-        measures[h, 1:dim, h + 1] = -drift[h] / beta
-        measures[h, 1:dim, -1] = drift[h] / beta
-        chance = np.clip(1 / horizon + actions @ drift[h], 0.0, 1.0)
-        transitions[h, :-1, :, h + 1] = 1 - chance
-        transitions[h, :-1, :, -1] = chance
-    measures[:, dim, -1] = 1.0
-    transitions[:, -1, :, -1] = 1.0
-    rewards = np.zeros((horizon, n_states, n_actions))
-    rewards[:, -1] = 1.0
-    return LinearMDP(features, transitions, rewards, _start(n_states), name="hypercube", measures=measures)
 
 
 class ForcedFirst:
@@ -353,12 +291,12 @@ def _eye(n_states: int, n_actions: int) -> FloatArray:
     return np.eye(n_states * n_actions).reshape(n_states, n_actions, -1)
 
 
-def _start(n_states: int) -> FloatArray:
+def start_at_first(n_states: int) -> FloatArray:
     """All episodes start in state 0."""
     return np.eye(1, n_states).ravel()
 
 
-def _check_size(
+def check_linear_size(
     horizon: int, n_states: int, n_actions: int, dim: int, tables_kept: int | None = None
 ) -> None:
     """Refuse what would not fit into memory; ``tables_kept`` is T, H by default."""

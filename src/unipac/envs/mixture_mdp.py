@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac.envs import tables
+from unipac.envs.arrays import FloatArray, read_only
 from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.instance import FloatArray, read_only
 
 ROUNDING = 1e-9
 """Probabilities may be below 0, and sums off 1, by so much: they are computed from features and weights."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.envs import tables
-from unipac.envs.instance import FloatArray
+from unipac.envs.arrays import FloatArray
 from unipac.envs.mdps import ForcedFirst, river_swim
 from unipac.envs.mixture_mdp import MixtureMDP, model_ensemble
 
@@ -85,54 +85,6 @@ def random_mixture(
         horizon if alike else None,
         name="random_mixture",
     )
-
-
-def hypercube_mixture(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: int = 0) -> MixtureMDP:
-    """The hard instance of Zhou, Gu and Szepesvári (2021), a mixture as they wrote it.
-
-    - States: x_1, ..., x_{H+1} (numbers 0 to H) and the rewarding x_{H+2} (number H + 1), which is never
-      left. Every episode starts in x_1.
-    - Actions: the vectors a of {-1, 1}^(d-1); coordinate j is 1 if bit j of the number of the action is.
-    - Transitions: x_i moves to x_{H+2} with probability 1/H + <ν_h, a>, else to x_{i+1} (x_{H+1} stays). The
-      signs of ν_h are random, its entries are ±gap/(d-1).
-    - Rewards: 1 in x_{H+2}, else 0.
-    - Features, of dimension d: φ(x_i, a, x_{i+1}) = (α(1 - 1/H), -β a), φ(x_i, a, x_{H+2}) = (α/H, β a),
-      φ(x_{H+2}, a, x_{H+2}) = (α, 0), with θ_h = (1/α, ν_h/β).
-    - Scaling: α² = 1/(1 + gap), β² = gap/((1 + gap)(d - 1)), so that |θ_h| = 1 + gap.
-    - Optimum: the action with the signs of ν_h; with p = 1/H + gap, V*_1(x_1) is Σ_h (H - h) p (1 - p)^(h-1).
-
-    Args:
-        dim: d, from 2 to 16: there are 2^(d-1) actions.
-        horizon: number H of stages, at least 2.
-        gap: how much the best action adds to the probability 1/H, in (0, 1/H]; 1/(2H) by default.
-        seed: seed of the signs.
-
-    Example:
-        >>> hypercube_mixture(dim=4, horizon=4)
-        <hypercube_mixture: 6 states, 8 actions, horizon 4, dimension 4>
-        >>> float(hypercube_mixture(dim=4, horizon=4).optimal_value()[0])
-        1.740234
-    """
-    dim = check.count("dim", dim, least=2, most=16)
-    horizon = check.count("horizon", horizon, least=2)
-    gap = 1 / (2 * horizon) if gap is None else check.positive("gap", gap)
-    check.require(gap <= 1 / horizon, "gap", f"at most 1/H = {1 / horizon:g}", gap)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
-    n_states, n_actions = horizon + 2, 2 ** (dim - 1)
-    tables.check_size(n_states**2 * n_actions * (dim + horizon), f"horizon = {horizon} and dim = {dim}")
-    actions = 2.0 * (np.arange(n_actions)[:, None] >> np.arange(dim - 1) & 1) - 1.0
-    alpha, beta = (1 + gap) ** -0.5, (gap / ((1 + gap) * (dim - 1))) ** 0.5
-    features = np.zeros((n_states, n_actions, n_states, dim))
-    for i in range(n_states - 1):
-        onward = min(i + 1, n_states - 2)
-        features[i, :, onward, 0], features[i, :, -1, 0] = alpha * (1 - 1 / horizon), alpha / horizon
-        features[i, :, onward, 1:], features[i, :, -1, 1:] = -beta * actions, beta * actions
-    features[-1, :, -1, 0] = alpha
-    weights = np.full((horizon, dim), 1 / alpha)
-    weights[:, 1:] = gap / (dim - 1) / beta * rng.choice([-1.0, 1.0], size=(horizon, dim - 1))
-    rewards = np.zeros((n_states, n_actions))
-    rewards[-1] = 1.0
-    return MixtureMDP(features, weights, rewards, name="hypercube_mixture")
 
 
 class VTRKiller(ForcedFirst, MixtureMDP):

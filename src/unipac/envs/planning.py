@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check
 from unipac._jit import jit
 from unipac.envs import tables
-from unipac.envs.instance import FloatArray, IntArray
+from unipac.envs.arrays import FloatArray, IntArray
 
 
 class Optimum(NamedTuple):

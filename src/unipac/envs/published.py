@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac.envs import tables
+from unipac.envs.arrays import FloatArray
 from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.instance import FloatArray
 
 
 def from_gymnasium(
@@ -90,9 +90,9 @@ def _check_size(n_states: int, n_actions: int, horizon: int) -> None:
 
 def _size(name: str, space: gymnasium.Space[Any]) -> int:
     """How many members a space has; they must be 0, 1, ..."""
-    fits = isinstance(space, gymnasium.spaces.Discrete) and space.start == 0
-    check.require(fits, f"env.{name}", "Discrete, from 0 on", space)
-    return int(space.n)  # type: ignore[attr-defined]
+    if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
+        raise ValueError(f"env.{name} must be Discrete, from 0 on, got {check.shown(space)}")
+    return int(space.n)
 
 
 Outcome = tuple[float, int, float, bool]

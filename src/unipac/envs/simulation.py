@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._jit import inlined, jit
+from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.instance import FloatArray, IntArray
 from unipac.envs.planning import reach_of, stage_entry
 
 EPISODE_BLOCK = 1024

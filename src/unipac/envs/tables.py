@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac.envs.instance import FloatArray, read_only
+from unipac.envs.arrays import FloatArray, read_only
 
 SUM_TOLERANCE = 1e-9
 """By so much the sum of a distribution may miss 1."""

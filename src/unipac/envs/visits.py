@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac.envs import planning
+from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.instance import FloatArray, IntArray, _stream
+from unipac.envs.streams import stream_of
 
 RANDOM = -1
 """In a policy: an action that is drawn uniformly."""
@@ -46,7 +47,7 @@ def visits(
     H, S, A = mdp.rewards_shape
     action = planning.integers("policy", np.asarray(policy) + 1, (H, S), A + 1) - 1
     episodes = check.count("episodes", episodes, least=0, most=check.LARGEST_COUNT)
-    rng = _stream(seed).generator(check.count("batch", batch, least=0))
+    rng = stream_of(seed).generator(check.count("batch", batch, least=0))
     counts = np.zeros((H, S, A, S), dtype=np.int64)
     here = rng.multinomial(episodes, _exact(mdp.initial))
     for h in range(H):

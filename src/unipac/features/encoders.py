@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._inputs import floats
+from unipac.features.adding import Summand
 from unipac.features.tables import Row
 
 Array = NDArray[np.float64]
 
 
-class Encoder:
+class Encoder(Summand):
     """Turns a row of columns, or an array, into a vector (dim,) of norm at most 1; others derive from it."""
 
     by_position: ClassVar[bool] = False
@@ -51,14 +52,7 @@ class Encoder:
     def __add__(self, other: Encoder) -> Joined:
         if not isinstance(other, Encoder):
             return NotImplemented
-        return Joined(*_parts(self), *_parts(other))
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.dim} features>"
-
-
-def _parts(encoder: Encoder) -> tuple[Encoder, ...]:
-    return encoder.parts if isinstance(encoder, Joined) else (encoder,)
+        return Joined(*self._summands(), *other._summands())
 
 
 class Constant(Encoder):

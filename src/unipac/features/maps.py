@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import Actions, Label, unlike
+from unipac.features.adding import Summand
 from unipac.features.encoders import Constant, Encoder
 from unipac.features.tables import Row, is_frame, row_of, rows_of
 
 Array = NDArray[np.float64]
 
 
-class Features:
+class Features(Summand):
     """A fixed map φ(context, action); called with a context and actions it gives ``Actions``."""
 
     needs_ids_alone: bool
@@ -90,14 +91,7 @@ class Features:
     def __add__(self, other: Features) -> Sum:
         if not isinstance(other, Features):
             return NotImplemented
-        return Sum(*_parts(self), *_parts(other))
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.dim} features>"
-
-
-def _parts(features: Features) -> tuple[Features, ...]:
-    return features.parts if isinstance(features, Sum) else (features,)
+        return Sum(*self._summands(), *other._summands())
 
 
 class Blocks(Features):

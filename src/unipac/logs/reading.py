@@ -187,10 +187,10 @@ def _known(values: list[Any]) -> Any:
 def _column_names(frame: Any) -> list[Any]:
     if isinstance(frame, Mapping):
         return list(frame)
-    names = getattr(frame, "column_names", None)  # arrow
+    names: Any = getattr(frame, "column_names", None)  # arrow
     names = getattr(frame, "columns", None) if names is None else names
     check.require(names is not None, "frame", "a frame or a mapping of columns", type(frame))
-    return list(names)  # type: ignore[arg-type]
+    return list(names)
 
 
 def _values(column: Any) -> list[Any]:

@@ -149,9 +149,9 @@ def _mean_vector(log: Log, policy: Policy, name: str) -> Array:
             X = log.offered(t)
             total += _taken(X, policy(X), f"{name} in round {t}")
         return total / len(log)
-    if len(log) != len(policy):  # type: ignore[arg-type]
-        check.require(False, name, f"of length {len(log)}, as the log", len(policy))  # type: ignore[arg-type]
-    for t, choice in enumerate(policy):  # type: ignore[arg-type]
+    choices: Any = policy
+    check.require(len(log) == len(choices), name, f"of length {len(log)}, as the log", len(choices))
+    for t, choice in enumerate(choices):
         total += _taken(log.offered(t), choice, f"{name}[{t}]")
     return total / len(log)
 

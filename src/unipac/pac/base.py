@@ -14,7 +14,6 @@ loading and copying replay it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Generator
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex
 
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._agents import Agent, agent, parameter
+from unipac._agents import Agent, accepted, agent, parameter
 from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
 from unipac.envs import BanditInstance
 
@@ -220,7 +219,7 @@ class Search(Agent):
         if self._pulls + sum(counts.tolist()) > check.LARGEST_COUNT:  # what is known now is all that can be
             self._wanted = None
             return
-        self._wanted = Batch(read_only(arms), read_only(counts))  # type: ignore[arg-type]
+        self._wanted = Batch(read_only(arms), read_only(counts))
 
     def _saved(self) -> Log:
         batches = [batch for batch, _ in self.state]
@@ -249,7 +248,8 @@ class Search(Agent):
             self.tell(saved.sums[part])
             begin = part.stop
         check.require(begin == len(saved.arms) == len(saved.sums), "log", "complete", begin)
-        return self.state  # type: ignore[no-any-return]
+        replayed: list[tuple[Batch, Any]] = self.state
+        return replayed
 
 
 @agent
@@ -285,10 +285,8 @@ class BestArm(Search):
         """
         fits = isinstance(instance, BanditInstance) and instance.actions is not None
         check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
-        told = {"noise": instance.noise, "norm": instance.norm, "seed": seed}
-        names = {entry.name for entry in dataclasses.fields(cls) if entry.init}
-        known = {name: value for name, value in told.items() if name in names}
-        return cls(**{"arms": instance.actions, **known, **parameters})
+        told = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed)
+        return cls(**{"arms": instance.actions, **told, **parameters})
 
     def _n_arms(self) -> int:
         return len(self._X)
@@ -298,5 +296,6 @@ class BestArm(Search):
         return self.norm * float(np.linalg.norm(self._X - self._X[index], axis=1).max())
 
     def _check_instance(self, instance: Any) -> None:
-        fits = isinstance(instance, BanditInstance) and np.array_equal(instance.actions, self._X)  # type: ignore[arg-type]
+        arms = instance.actions if isinstance(instance, BanditInstance) else None
+        fits = arms is not None and np.array_equal(arms, self._X)
         check.require(fits, "instance", "a BanditInstance with the arms of this search", instance)

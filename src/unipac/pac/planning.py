@@ -124,7 +124,7 @@ class Planner(PolicySearch):
         check.require(summed, "coefficients", "finite, with sums 1", weights)
         self._mass = float(np.abs(weights).sum(axis=2).max())
         check.require(self._mass <= 1e6, "coefficients", "such that Σ_j |λ_j| is at most 1e6", self._mass)
-        self.anchors, self.coefficients = read_only(self._anchors), read_only(weights)  # type: ignore[arg-type]
+        self.anchors, self.coefficients = read_only(self._anchors), read_only(weights)
 
     @classmethod
     def made_for(

@@ -38,8 +38,8 @@ def phase_log(active: int, phase: int, delta: float) -> float:
     5.075174
     """
     m = check.count("active", active, least=2)
-    l = check.count("phase", phase)  # noqa: E741
-    return math.log(2.0 * (m - 1) * l * (l + 1.0) / check.probability("delta", delta))
+    phase = check.count("phase", phase)
+    return math.log(2.0 * (m - 1) * phase * (phase + 1.0) / check.probability("delta", delta))
 
 
 def phased_elimination_mistake_bound(

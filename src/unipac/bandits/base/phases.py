@@ -10,11 +10,11 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._inputs import action_array, floats
+from unipac._inputs import floats
 from unipac._jit import jit
 from unipac.bandits.base.agent import BanditAgent
 from unipac.bandits.base.records import Trace
@@ -165,20 +165,10 @@ class PhasedAgent(BanditAgent):
             if room.any():
                 self._add(room.argmax(keepdims=True), np.array([y]))
 
-    def absorb(
-        self,
-        actions: ArrayLike,
-        rewards: ArrayLike,
-        *,
-        noise: ArrayLike | None = None,
-        levels: ArrayLike | None = None,
-    ) -> None:
-        """Rounds that an equal agent decided, with ``levels``; others would void the plans."""
-        if levels is not None:
-            for x in action_array("actions", actions, self.dim, least=0):
-                known = bool((self._arms == x).all(axis=1).any())
-                check.require(known, "actions", "arms that this agent was made with", x)
-        super().absorb(actions, rewards, noise=noise, levels=levels)
+    def _check_logged(self, X: Array) -> None:
+        for x in X:
+            known = bool((self._arms == x).all(axis=1).any())
+            check.require(known, "actions", "arms that this agent was made with", x)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_arms(X)

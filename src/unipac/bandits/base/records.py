@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from unipac._notebook import as_json
 Array = NDArray[np.float64]
 
 
+@final
 class Decision(NamedTuple):
     """An action chosen, with what is known of it at that moment."""
 

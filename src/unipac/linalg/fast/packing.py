@@ -13,9 +13,10 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from unipac._jit import intrinsic
 from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def unpacked_levels(fields: Array, start: int) -> Levels:
 
 
 def _pointer_to(kind: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def pointer(typing: Any, array: Any, start: Any) -> Any:
         def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             data = context.make_array(sig.args[0])(context, builder, args[0]).data

@@ -21,8 +21,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+from numba.extending import lower_builtin, models, overload, register_model
 from numpy.typing import NDArray
+
+from unipac._jit import intrinsic
 
 Array = NDArray[np.float64]
 Lanes = Array
@@ -75,7 +77,7 @@ _UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
 _int32 = ir.IntType(32)
 
 
-class _LanesType(types.Type):  # type: ignore[misc]
+class _LanesType(types.Type):  # type: ignore[misc]  # Numba has no types
     def __init__(self) -> None:
         super().__init__(name="unipac.lanes")
 
@@ -84,7 +86,7 @@ _lanes = _LanesType()
 
 
 @register_model(_LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no types
     def __init__(self, manager: Any, fe_type: Any) -> None:
         super().__init__(manager, fe_type, _VECTOR)
 
@@ -113,12 +115,12 @@ def _pairs(builder: Any, a: Any, b: Any, even: list[int], odd: list[int]) -> Any
     return builder.fadd(_shuffled(builder, a, b, even), _shuffled(builder, a, b, odd))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _zero(typing: Any) -> Any:
     return _lanes(), lambda context, builder, sig, args: ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _load(typing: Any, array: Any, start: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         entry = _entry(context, builder, sig.args[0], args[0], args[1])
@@ -127,7 +129,7 @@ def _load(typing: Any, array: Any, start: Any) -> Any:
     return _lanes(array, types.intp), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vector, index = _UNDEFINED, args[1]
@@ -140,7 +142,7 @@ def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
     return _lanes(array, types.intp, types.intp), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _store(typing: Any, array: Any, start: Any, a: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         entry = _entry(context, builder, sig.args[0], args[0], args[1])
@@ -150,7 +152,7 @@ def _store(typing: Any, array: Any, start: Any, a: Any) -> Any:
     return types.void(array, types.intp, _lanes), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _add_product(typing: Any, a: Any, number: Any, b: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
@@ -160,7 +162,7 @@ def _add_product(typing: Any, a: Any, number: Any, b: Any) -> Any:
     return _lanes(_lanes, types.float64, _lanes), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ab = _pairs(builder, args[0], args[1], [0, 4, 2, 6], [1, 5, 3, 7])
@@ -170,7 +172,7 @@ def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     return _lanes(_lanes, _lanes, _lanes, _lanes), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _total(typing: Any, a: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         lane = [builder.extract_element(args[0], ir.Constant(_int32, k)) for k in range(WIDTH)]
@@ -192,7 +194,7 @@ def _define(operation: Callable[..., Any], instruction: str) -> None:
     """Lanes with lanes, or with one number for all of them."""
 
     @infer_global(operation)
-    class Signature(AbstractTemplate):  # type: ignore[misc]
+    class Signature(AbstractTemplate):  # type: ignore[misc]  # Numba has no types
         def generic(self, args: Any, kws: Any) -> Any:
             fits = len(args) == 2 and _lanes in args and all(a in (_lanes, types.float64) for a in args)
             return signature(_lanes, *args) if fits else None

@@ -57,6 +57,6 @@ class NestedVTR(MixtureAgent):
     )
 
     @property
-    def widest(self) -> bool:  # type: ignore[override]
+    def widest(self) -> bool:
         """Whether ``targets`` is "widest"."""
         return self.targets == "widest"

@@ -17,7 +17,7 @@ from unipac.envs.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
-from unipac.mdp.base.agent import TERMINAL
+from unipac.mdp.base.ledger import TERMINAL
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.policy import TablePolicy
 from unipac.mdp.base.records import EpisodeTrace

@@ -20,7 +20,8 @@ from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP, LinearMDP
 from unipac.envs.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp.base.agent import EpisodicAgent, Step
+from unipac.mdp.base.agent import EpisodicAgent
+from unipac.mdp.base.ledger import Step
 from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.policy import Policy
 from unipac.mdp.base.records import EpisodeTrace, StageLevel

@@ -1,4 +1,4 @@
-"""Agents for any observations, given by a feature map: transitions are stored, see ``stored``."""
+"""Agents for any observations, given by a feature map: transitions are stored, see ``memory``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unipac._inputs import check_norms, floats
 from unipac._memory import require_room
-from unipac.mdp.base.agent import Step
+from unipac.mdp.base.ledger import Step
 from unipac.mdp.linear.base.counted import Counted
 from unipac.mdp.linear.base.counting import INITIAL_LEVELS
 from unipac.mdp.linear.base.stored import FeaturePolicy, SavedStored, Stored

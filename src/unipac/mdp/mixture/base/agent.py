@@ -42,8 +42,6 @@ class MixtureAgent(MixtureInputs):
     rule: ClassVar[int]
     """How visits are spread over levels, as in ``linalg.levels``."""
     absorbs: ClassVar[bool] = True
-    widest = False
-    """Whether rounds are those of upper or of lower values; NestedVTR's ``targets`` says."""
     likelihood = False
     """Whether there is a likelihood set; a parameter of NestedVTR."""
 
@@ -66,6 +64,11 @@ class MixtureAgent(MixtureInputs):
     )
 
     # -- parameters ----------------------------------------------------------------------------
+
+    @property
+    def widest(self) -> bool:
+        """Whether rounds are those of upper or of lower values; NestedVTR's ``targets`` says."""
+        return False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,0 +1,95 @@
+"""How the parameters of an agent are declared.
+
+An agent is a class whose fields are its parameters::
+
+    @agent
+    class Mine(BanditAgent):
+        \"\"\"One line on what it does.
+
+        {parameters}
+        \"\"\"
+
+        alpha: float = parameter(1.0, check.nonnegative, "how much to explore")
+
+Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
+them. They are attributes, the repr, the header of a file and the names that a sweep may use.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast, dataclass_transform
+
+T = TypeVar("T", bound=type)
+Check = Callable[[str, Any], Any]
+
+REQUIRED: Any = dataclasses.MISSING
+
+
+def parameter(
+    default: Any = REQUIRED, check: Check | None = None, words: str = "", *, positional: bool = False
+) -> Any:
+    """A parameter of an agent.
+
+    Args:
+        default: its default value; without one it must be given.
+        check: called with name and value, returns the value to keep or raises a ``ValueError``.
+        words: what it is, for the documentation.
+        positional: whether it may be given without its name.
+    """
+    return dataclasses.field(
+        default=default, kw_only=not positional, metadata={"check": check, "words": words}
+    )
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))
+def agent(cls: T) -> T:
+    """Make a class with parameters an agent: its constructor, and the list of arguments in its docstring."""
+    made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
+    if made.__doc__ and "{parameters}" in made.__doc__:
+        made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
+    if "aliases" in vars(made):
+        made.__init__ = _with_aliases(made.__init__, made.aliases)
+    return cast(T, made)
+
+
+def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
+    """A constructor that takes some arguments by another name too: one that the attribute cannot have."""
+
+    @functools.wraps(init)
+    def renamed(self: Any, *values: Any, **named: Any) -> None:
+        init(self, *values, **{aliases.get(name, name): value for name, value in named.items()})
+
+    return renamed
+
+
+def _arguments(cls: type) -> str:
+    """The section on the arguments, as it stands in a docstring of this class."""
+    lines = ["Args:"]
+    for entry in in_order(cls):
+        if entry.metadata.get("words"):
+            default = (
+                "" if entry.default is REQUIRED or entry.default is None else f" Default {entry.default!r}."
+            )
+            text = f"{entry.name}: {entry.metadata['words']}.{default}"
+            lines += textwrap.wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
+    return "\n".join(lines)
+
+
+def declared(cls: Any) -> list[dataclasses.Field[Any]]:
+    """The parameters of a class or of an agent."""
+    return [entry for entry in dataclasses.fields(cls) if entry.init]
+
+
+def in_order(cls: Any) -> list[dataclasses.Field[Any]]:
+    """The same, those that may be given without their name in front."""
+    return sorted(declared(cls), key=lambda entry: bool(entry.kw_only))
+
+
+def accepted(cls: Any, **told: Any) -> dict[str, Any]:
+    """Those of the arguments that a class takes; what is None is not told."""
+    names = {entry.name for entry in declared(cls)}
+    return {name: value for name, value in told.items() if name in names and value is not None}

@@ -1,0 +1,71 @@
+"""What users bring to a bandit agent, as checked arrays: rounds of a log or on offer, noise, levels, the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unipac import _checks as check
+from unipac._inputs import action_array, check_norms, check_rewards, floats
+
+Array = NDArray[np.float64]
+
+
+def truth_vector(truth: ArrayLike | None, dim: int) -> Array:
+    """μ* as an array (d,), empty if it is not given."""
+    if truth is None:
+        return np.empty(0)
+    mu = floats("truth", truth)
+    if mu.shape != (dim,):
+        raise ValueError(f"truth must have shape ({dim},), got {mu.shape}")
+    check_rewards("truth", mu)
+    return mu
+
+
+def noise_scales(name: str, noise: ArrayLike, shape: tuple[int, ...], least: float) -> Array:
+    """The noise of some rounds, none below ``least``; of one round if the shape is ()."""
+    scales = floats(name, noise)
+    check.require(scales.shape == shape, name, f"of shape {shape}", scales.shape)
+    sound = np.isfinite(scales) & (scales >= least) & (scales <= check.LARGEST)
+    check.require(bool(sound.all()), name, f"finite, and at least {least:g}", noise)
+    return scales
+
+
+def logged_rounds(
+    actions: ArrayLike, rewards: ArrayLike, dim: int, action_norm: float
+) -> tuple[Array, Array]:
+    """The actions of m logged rounds, (m, d), and their rewards, (m,)."""
+    X = action_array("actions", actions, dim, least=0)
+    check_norms("actions", X, action_norm)
+    y = floats("rewards", rewards)
+    if y.shape != (len(X),):
+        raise ValueError(
+            f"rewards and actions must be as many, got rewards of shape {y.shape} for {len(X)} actions"
+        )
+    check_rewards("rewards", y)
+    return X, y
+
+
+def logged_levels(levels: ArrayLike, count: int, least: int, most: int) -> list[int]:
+    """The levels of logged decisions."""
+    array = np.asarray(levels)
+    sound = array.shape == (count,) and (array.dtype.kind in "iu" or count == 0)
+    check.require(sound, "levels", f"{count} integers", levels)
+    told: list[int] = array.tolist()
+    for value in told:
+        check.count("levels", value, least=least, most=most)
+    return told
+
+
+def offered_rounds(
+    actions: ArrayLike, rewards: ArrayLike, dim: int, action_norm: float
+) -> tuple[Array, Array]:
+    """The actions of T rounds, (T, n, d) or (n, d), and the rewards that each would bring, (T, n)."""
+    X = action_array("actions", actions, dim, sequence=True)
+    check_norms("actions", X, action_norm)
+    y = floats("rewards", rewards)
+    if y.ndim != 2 or y.shape[1] != X.shape[-2] or (X.ndim == 3 and len(y) != len(X)):
+        shape = f"({'T' if X.ndim == 2 else len(X)}, {X.shape[-2]})"
+        raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
+    check_rewards("rewards", y)
+    return X, y

@@ -1,0 +1,34 @@
+"""Random numbers that are functions of a seed and of numbers: of a block of rounds, of a batch of pulls."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unipac import _checks as check
+
+
+class Stream(NamedTuple):
+    """A seed in a form that can be compared."""
+
+    entropy: tuple[int, ...]
+    spawn_key: tuple[int, ...]
+
+    def generator(self, *number: int) -> np.random.Generator:
+        """Of random numbers that belong to this seed and these numbers."""
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, *number))
+        return np.random.default_rng(sequence)
+
+
+def stream_of(seed: int | np.random.SeedSequence) -> Stream:
+    """The stream of a seed."""
+    if not isinstance(seed, np.random.SeedSequence):
+        return Stream((check.count("seed", seed, least=0),), ())
+    entropy = np.asarray(seed.entropy, dtype=np.object_).ravel()
+    return Stream(tuple(int(word) for word in entropy), seed.spawn_key)
+
+
+def is_same(seed: object, other: object) -> bool:
+    """Whether two seeds are known to be the same, at little cost."""
+    return seed is other or (type(seed) is int and type(other) is int and seed == other)
