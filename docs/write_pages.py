@@ -20,6 +20,7 @@ from typing import Any
 
 from unipac import registry
 from unipac.bandits import BanditAgent
+from unipac.features import Encoder, Features
 from unipac.mdp import EpisodicAgent
 from unipac.pac import Search
 
@@ -49,8 +50,8 @@ KINDS = {
 }
 """The menu of agents: what lies below which package."""
 
-PROTOCOLS = (BanditAgent, EpisodicAgent, Search)
-"""How one talks to an agent: the reference describes all that they have, whichever class brings it."""
+WHOLE = (BanditAgent, EpisodicAgent, Search, Encoder, Features)
+"""The bases that users know: the reference describes all that they have, whichever class brings it."""
 
 BEGIN, END = "  # the agents: written by docs/write_pages.py", "  # end of the agents"
 
@@ -128,8 +129,8 @@ def fenced(text: str) -> str:
 
 
 def directive(path: str, value: Any) -> list[str]:
-    """What has a value described; of a protocol, also what it has from the classes that it is made of."""
-    whole = ["    options:", "      inherited_members: true"] if value in PROTOCOLS else []
+    """What has a value described; of some bases, also what they have from the classes that they are made of."""
+    whole = ["    options:", "      inherited_members: true"] if value in WHOLE else []
     return [f"::: {path}", *whole]
 
 

@@ -1,16 +1,25 @@
-"""What encoders and maps share: they can be added to others of their kind."""
+"""What encoders and maps share: they have named features, and can be added to others of their kind."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 
 class Summand:
-    """Has ``dim`` features; a sum of sums is one sum, of the parts of all of them."""
+    """Has named features; a sum of sums is one sum, of the parts of all of them."""
 
     @property
     def dim(self) -> int:
-        """How many features."""
+        """How many features; of a map, the ``dim`` of an agent."""
+        return len(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each feature."""
+        raise NotImplementedError
+
+    def described(self) -> dict[str, Any]:
+        """What JSON needs to make it again."""
         raise NotImplementedError
 
     def _summands(self) -> tuple[Self, ...]:

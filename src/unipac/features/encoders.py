@@ -23,26 +23,12 @@ class Encoder(Summand):
     """Whether it takes an array instead of columns."""
 
     @property
-    def dim(self) -> int:
-        """How many features."""
-        return len(self.names)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One for each feature."""
-        raise NotImplementedError
-
-    @property
     def columns(self) -> frozenset[str]:
         """The columns that a row must have."""
         return frozenset()
 
     def encode(self, row: Any) -> Array:
         """The vector of a row whose columns are those of ``columns``, and perhaps others."""
-        raise NotImplementedError
-
-    def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
         raise NotImplementedError
 
     def fit(self, frame: Any) -> Encoder:

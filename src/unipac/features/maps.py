@@ -26,26 +26,12 @@ class Features(Summand):
     """Whether an action is known by its id, so that context and ids tell the vectors."""
 
     @property
-    def dim(self) -> int:
-        """d, the length of the vectors: the ``dim`` of an agent."""
-        return len(self.names)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One for each feature."""
-        raise NotImplementedError
-
-    @property
     def _context_columns(self) -> frozenset[str] | None:
         """The columns of a context; None if it is an array."""
         raise NotImplementedError
 
     def _vectors(self, context: Any, offered: tuple[Label, ...], rows: Sequence[Row | None]) -> Array:
         """φ of a checked context with each of the actions, (n, d)."""
-        raise NotImplementedError
-
-    def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
         raise NotImplementedError
 
     def __call__(self, context: Any, actions: Any, exclude: Collection[Label] = ()) -> Actions:

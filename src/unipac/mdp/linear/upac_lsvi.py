@@ -26,17 +26,15 @@ from typing import Any, ClassVar
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs import FiniteMDP
-from unipac.envs.simulation import World
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.base.records import EpisodeTrace, StageLevel
+from unipac.mdp.base.records import StageLevel
 from unipac.mdp.linear.base.bounding import Bounding
-from unipac.mdp.linear.base.levelled import LinearAgent, play_by_way
+from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.mdp.linear.base.ways import ByWay
 from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
 
 
 @agent
-class UPACLSVI(EpisodicAgent):
+class UPACLSVI(ByWay):
     """Certified value iteration with linear features and finitely many states: uniform-PAC, small radii.
 
     {parameters}
@@ -73,7 +71,7 @@ class UPACLSVI(EpisodicAgent):
     def _check_parameters(self) -> None:
         self.features = LinearAgent.checked_features(self.features)
         self.n_states, self.n_actions, self.dim = self.features.shape
-        self._way = Bounding(self, levelled=True)
+        self._way: Bounding = Bounding(self, levelled=True)
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
@@ -97,24 +95,6 @@ class UPACLSVI(EpisodicAgent):
             regularization=self.regularization,
             replan_factor=self._way.rules.factor,
         )
-
-    def _empty(self) -> Any:
-        return self._way.empty()
-
-    def _saved(self) -> Any:
-        return self._way.saved()
-
-    def _restored(self, saved: Any) -> Any:
-        return self._way.restored(saved)
-
-    def _plan(self) -> Plan:
-        return self._way.plan()
-
-    def _learn(self, episode: Episode) -> None:
-        self._way.learn(episode)
-
-    def _play(self, world: World, states: Any, uniforms: Any, trace: EpisodeTrace) -> None:
-        play_by_way(self, world, states, uniforms, trace)
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and largest radius of each level of each stage, all blocks together."""

@@ -1,7 +1,7 @@
 """The family of agents for linear MDPs over levels of ridge regressions.
 
 With finitely many states, given by their features, transitions are counted, and an episode costs the same however many
-came before (``counted``, ``episodes``); with a feature map they are stored (``stored``), behind the same protocol.
+came before (``counted``, ``episodes``); with a feature map they are stored (``memory``), behind the same protocol.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from unipac._agents import agent, parameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP, LinearMDP
-from unipac.envs.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp.base.agent import EpisodicAgent
 from unipac.mdp.base.ledger import Step
-from unipac.mdp.base.plan import Episode, Plan
 from unipac.mdp.base.policy import Policy
-from unipac.mdp.base.records import EpisodeTrace, StageLevel
+from unipac.mdp.base.records import StageLevel
 from unipac.mdp.linear.base.counting import Counting
 from unipac.mdp.linear.base.episodes import Rules
 from unipac.mdp.linear.base.radius import CENTRED, centres, certified_radius, radius_rules
 from unipac.mdp.linear.base.storing import Storing
+from unipac.mdp.linear.base.ways import ByWay
 from unipac.theory import mdp_bounds, mdp_radii
 
 Array = NDArray[np.float64]
@@ -42,7 +40,7 @@ FeatureFunction = Callable[[Any], ArrayLike]
 
 
 @agent
-class LinearAgent(EpisodicAgent):
+class LinearAgent(ByWay):
     """Optimistic value iteration with features, over levels; the algorithms derive from it.
 
     {parameters}
@@ -247,22 +245,6 @@ class LinearAgent(EpisodicAgent):
 
     # -- the protocol, in either way -----------------------------------------------------------
 
-    def _empty(self) -> Any:
-        return self._way.empty()
-
-    def _saved(self) -> Any:
-        return self._way.saved()
-
-    def _restored(self, saved: Any) -> Any:
-        return self._way.restored(saved)
-
-    def _plan(self) -> Plan:
-        plan: Plan = self._way.plan()
-        return plan
-
-    def _learn(self, episode: Episode) -> None:
-        self._way.learn(episode)
-
     def on_scale(self, reward: Array, terminated: bool) -> Array:
         """Rewards on the scale from 0 to 1; the stages after an early end are worth 0, not ``low`` each."""
         low, high = self.reward_range
@@ -276,9 +258,6 @@ class LinearAgent(EpisodicAgent):
             sound = self.reward_range[0] <= 0.0
             expected = "(low, high) with low <= 0 if episodes terminate"
             check.require(sound, "reward_range", expected, self.reward_range)
-
-    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        play_by_way(self, world, states, uniforms, trace)
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         check.require(self.features is not None, "feature_map", "absent for play; use learn or act", "one")
@@ -300,13 +279,3 @@ class LinearAgent(EpisodicAgent):
 
     def _finish(self, steps: list[Step]) -> None:
         (super()._finish if self.n_states else self._way.finish)(steps)
-
-
-def play_by_way(player: Any, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-    """Episodes into a trace; the way of an agent stops where it needs more room."""
-    done = 0
-    while done < len(states):
-        rest = trace.part(done, len(states))
-        count = player._way.play(world, states[done:], uniforms[done:], rest)
-        done += count
-        player._episodes += count
