@@ -252,8 +252,11 @@ class _Screen:
             disable=not err.is_terminal,
         )
         self._task = self._bar.add_task("", total=None, cells=f"0/{cells:,}", pace="")
-        self._begin = self._last_line = time.perf_counter()
+        self._last_line = time.perf_counter()
+        self._warm = (time.perf_counter(), 0)
+        """When kernels were last compiled, and rounds played until then: the pace is that of what follows."""
         self._pairs: set[tuple[str, str, str]] = set()
+        self._compiling = False
 
     def __enter__(self) -> _Screen:
         self._bar.__enter__()
@@ -266,8 +269,15 @@ class _Screen:
         """Show where the run stands."""
         now = time.perf_counter()
         cells, pace = f"{progress.finished:,}/{progress.cells:,}", ""
-        if progress.played > 0:
-            speed = progress.played / (now - self._begin)
+        if progress.compiling or (progress.latest is not None and progress.latest[2].compiling > 0):
+            self._warm = (now, progress.played)
+        if progress.compiling:
+            pace = "compiling kernels, once per installation"
+            if not self._compiling:
+                out.print(f"[{cells}] {pace} ...", markup=False, soft_wrap=True)
+            self._compiling = True
+        elif progress.played > self._warm[1]:
+            speed = (progress.played - self._warm[1]) / (now - self._warm[0])
             left = (progress.rounds - progress.played) / speed
             pace = f"{speed:,.0f} rounds/s, {_seconds(left)} left"
         self._bar.update(
@@ -279,7 +289,10 @@ class _Screen:
         pair = (experiment, cell.agent.label, cell.instance.label)
         if pair not in self._pairs and len(self._pairs) < self.FIRST_LINES:
             self._pairs.add(pair)
-            result = f"{cell}: {cell.instance.rounds:,} rounds in {_seconds(computed.seconds)}"
+            counted = {"mdp": "episodes", "search": "pulls at most"}.get(cell.agent.kind, "rounds")
+            result = f"{cell}: {cell.instance.rounds:,} {counted} in {_seconds(computed.seconds - computed.compiling)}"
+            if computed.compiling >= 0.1:
+                result += f", after {_seconds(computed.compiling)} of compiling"
             out.print(escape(f"[{cells}] ") + _safe(result), soft_wrap=True)
         elif not err.is_terminal and now - self._last_line > self.SECONDS_BETWEEN_LINES:
             out.print(f"[{cells}] {pace}", markup=False, soft_wrap=True)
