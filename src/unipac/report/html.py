@@ -38,8 +38,19 @@ class _Told(NamedTuple):
     @property
     def findings(self) -> list[tuple[str, Finding]]:
         """Every finding with the place on the page that it belongs to."""
-        of_figures = [(f"{self.id}-{figure.name}", figure.finding) for figure in self.figures]
-        return of_figures + [(f"{self.id}-findings", finding) for finding in self.section.findings]
+        of_figures = [
+            (f"{self.id}-{figure.name}", figure.finding) for figure in self.figures if figure.finding
+        ]
+        place = f"{self.id}-findings"
+        others = [(place, finding) for finding in (*self.section.findings, *self.besides)]
+        return of_figures + others
+
+    @property
+    def besides(self) -> list[Finding]:
+        """What is proven, of figures that are not drawn."""
+        drawn = {figure.name for figure in self.figures}
+        found = self.section.found.items()
+        return [finding for name, finding in found if name not in drawn and finding.seen is not None]
 
 
 def write(
@@ -82,8 +93,8 @@ def render(
                 id=f"{slug(section.name.lower())}-{i}",
                 section=section,
                 figures=[figure.with_looks(chosen) for figure in section.figures],
-                certified=certified_agents(section.results),
-                table=summary(section.results),
+                certified=certified_agents(section.shown),
+                table=summary(section.shown),
             )
         )
     specs: list[dict[str, Any]] = []
