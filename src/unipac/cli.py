@@ -444,7 +444,10 @@ def report(
     )
     sections = reports.sections(folder, options)
     made = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "version": f"unipac {__version__}"}
-    files = reports.build(sections, folder, format=format.value, command=_command(), details=made)
+    title = f"unipac report: {sections[0].title}" if len(sections) == 1 else "unipac report"
+    files = reports.build(
+        sections, folder, format=format.value, command=_command(), title=title, details=made
+    )
     everything = [finding for section in sections for finding in reports.findings(section)]
     missed = [finding for finding in everything if finding.seen is False]
     for finding in missed:

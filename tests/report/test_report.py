@@ -124,7 +124,7 @@ def test_one_seed_has_no_band_and_zeros_are_left_out_with_a_word():
     assert rows(figures.regret(curves), "area") == []
     zero = pl.when(pl.col("agent") == "free").then(0.0).otherwise(pl.col("regret"))
     drawn = panels.regret(curves.with_columns(regret=zero))
-    assert "zeros are not drawn" in drawn.caption
+    assert "Zeros are not drawn" in drawn.caption
     assert "Without a line (regret unknown or zero throughout): free." in drawn.caption
     unknown = curves.with_columns(regret=pl.lit(None, dtype=pl.Float64))
     assert panels.regret(unknown).panels == []
@@ -371,7 +371,7 @@ def test_certificates_flip():
     finding = predictions.certificates(curves, mistakes)
     assert finding.seen is True
     assert "0 of 20 runs" in finding.observation
-    assert "nested 3.5" in finding.observation  # 5 over the median 1.45 of 1 to 1.9
+    assert "nested on arms 3.5" in finding.observation  # 5 over the median 1.45 of 1 to 1.9
     one = pl.when(pl.col("seed") == 3).then(1).otherwise(0)
     assert predictions.certificates(doctored(curves, violations=one), mistakes).seen is True
     assert predictions.certificates(doctored(curves, violations=pl.lit(1)), mistakes).seen is False

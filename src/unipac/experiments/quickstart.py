@@ -56,7 +56,7 @@ def _tables(full: bool) -> Mapping[str, Any]:
         "report": {
             "figures": ["reward", "promises", "explored", "regret", "mistakes-over-time"],
             "reward": {"instances": [CANCER, DIGITS]},
-            "promises": {"instances": [CANCER, LAKE]},
+            "promises": {"instances": [CANCER, LAKE], "y": "linear"},
             "explored": {"instances": [CANCER]},
             "regret": {"instances": [LAKE]},
             "mistakes-over-time": {"instances": [KILLER], "title": "Pulls of the bad arm of the killer"},
@@ -145,11 +145,12 @@ def _digits(results: Results) -> str:
     least = min(_mean(results, "certificate", agent, DIGITS) for agent in (GUARDED, OFUL, NESTED))
     if not all(map(math.isfinite, rewards.values())):
         return ""
+    explored = _mean(results, "explored", GUARDED, DIGITS)
     vacuous = math.isnan(least) or least > 0.9
     return (
         f"Digits (160 features, ten labels): Guarded(LinUCB) earns {rewards[GUARDED]:.3f},"
         f" {rewards[GUARDED] / rewards[LINUCB]:.1%} of LinUCB's {rewards[LINUCB]:.3f}; NestedOFUL"
-        f" {rewards[NESTED]:.3f}, OFUL {rewards[OFUL]:.3f}. "
+        f" {rewards[NESTED]:.3f}, OFUL {rewards[OFUL]:.3f}. The guard explored in {explored:,.0f} rounds. "
         + (
             "Look at the reward alone: with so many features the certificates are still vacuous, they allow a loss of"
             f" {_said(least)} where rewards lie between 0 and 1."
@@ -175,28 +176,29 @@ def _lake(results: Results) -> str:
 
 
 def _killer(results: Results) -> str:
+    lengths = ("1000", "1e9", "1e18")
     counts = {
-        agent: [
-            _mean(results, "mistakes", agent, f"{KILLER} forced={short}", BAD_PULL)
-            for short in ("1000", "1e18")
-        ]
+        agent: [_mean(results, "mistakes", agent, f"{KILLER} forced={k}", BAD_PULL) for k in lengths]
         for agent in (OFUL, NESTED, GUARDED)
     }
-    if not all(math.isfinite(count) for pair in counts.values() for count in pair):
+    if not all(math.isfinite(count) for row in counts.values() for count in row):
         return ""
-    goes_on = [agent for agent, (few, many) in counts.items() if many > few + 1]
-    told = ", ".join(f"{agent} {few:,.0f} and {many:,.0f}" for agent, (few, many) in counts.items())
+    told = "; ".join(f"{agent} {a:,.0f}, {b:,.0f} and {c:,.0f}" for agent, (a, b, c) in counts.items())
+    goes_on = [agent for agent, (_, middle, last) in counts.items() if last > middle + 1]
     stopped = [agent for agent in counts if agent not in goes_on]
-    verdict = (
-        f"{_listed(goes_on)} {'returns' if len(goes_on) == 1 else 'return'} to the bad arm more often the longer the"
-        f" past; {_listed(stopped)} {'does' if len(stopped) == 1 else 'do'} not"
-        if goes_on and stopped
-        else f"{_listed(goes_on or stopped)} all {'do' if goes_on else 'do not'} so more often the longer the past"
-    )
+    verdict = ""
+    if goes_on:
+        verdict = f" The longer the past, the more often {_listed(goes_on)} {_verb(goes_on, 'return')} to the bad arm."
+    if stopped:
+        verdict += f" From 10⁹ to 10¹⁸ rounds nothing is added for {_listed(stopped)}."
     return (
-        "The killer (one arm for K rounds, then two, one of them bad): pulls of the bad arm after K = 10³ and 10¹⁸ are"
-        f" {told}. {verdict}."
+        "The killer (K rounds offer one arm, then two, one of them bad): pulls of the bad arm after K = 10³, 10⁹ and"
+        f" 10¹⁸ are {told}.{verdict}"
     )
+
+
+def _verb(names: list[str], verb: str) -> str:
+    return f"{verb}s" if len(names) == 1 else verb
 
 
 def _listed(names: list[str]) -> str:

@@ -184,7 +184,8 @@ _KINDS: Mapping[str, _Kind] = {
 }
 
 
-def certified_agents(results: Results) -> dict[str, bool]:
-    """Whether all runs of an agent are certified."""
-    by_agent = results.curves.group_by("agent", maintain_order=True).agg(pl.col("certified").all())
-    return {str(agent): bool(certified) for agent, certified in by_agent.rows()}
+def certified_agents(results: Results) -> dict[str, bool | None]:
+    """Whether all runs of an agent are certified, or none (False), or some (None)."""
+    share = pl.col("certified").cast(pl.Float64).mean()
+    by_agent = results.curves.group_by("agent", maintain_order=True).agg(share)
+    return {str(agent): {1.0: True, 0.0: False}.get(part) for agent, part in by_agent.rows()}

@@ -10,7 +10,7 @@ from unipac.report.frames import CELL, free_rounds, require
 from unipac.report.lines import Axis
 from unipac.report.panels import REGRET, USUAL, Drawn, over_rounds
 from unipac.report.style import Looks, looks
-from unipac.report.summaries import above, band, left_out, sentences, summarised
+from unipac.report.summaries import above, band, left_out, sentences, summarised, wanted
 
 FIRST = 10
 """An average over fewer rounds is mostly chance, and is not drawn."""
@@ -19,6 +19,7 @@ FIRST = 10
 def reward(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """The average reward of the rounds so far."""
     require(curves, (*REGRET, "reward"), "curves")
+    curves = wanted(curves, options)
     known = curves.filter(pl.col("reward").is_not_null() & (pl.col("round") >= FIRST))
     return over_rounds(
         "Reward",
@@ -34,8 +35,9 @@ def reward(curves: pl.DataFrame, chosen: Looks | None = None, options: Options =
 def promises(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """The certificates of late, and the gaps of the same rounds."""
     require(curves, (*REGRET, "claimed"), "curves")
+    curves = wanted(curves, options)
     lines = {"gap": "regret", "certificate": "claimed"}
-    claims = curves.filter(pl.col("claimed").is_not_null())
+    claims = curves.filter(pl.col("claimed").is_not_null() & (free_rounds(curves) >= FIRST))
     log = options.y != "linear"
 
     def aggregated(part: pl.DataFrame) -> pl.DataFrame:
@@ -69,6 +71,7 @@ def promises(curves: pl.DataFrame, chosen: Looks | None = None, options: Options
 def explored(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """Rounds in which a guard chose, so far."""
     require(curves, (*REGRET, "explored"), "curves")
+    curves = wanted(curves, options)
     guarded = curves.filter(pl.col("explored").is_not_null())
     return over_rounds(
         "Explored rounds",
@@ -82,9 +85,13 @@ def explored(curves: pl.DataFrame, chosen: Looks | None = None, options: Options
 
 
 def _since_checkpoint(part: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The average of a column over the choices since the checkpoint before, as `y`."""
-    rounds = free_rounds(part).alias("_choices")
-    ordered = part.with_columns(rounds).sort("round")
+    """The average of a column over the choices since the checkpoint before, as `y`.
+
+    The last checkpoint is the end of the run and may follow another closely, which is then left out.
+    """
+    ordered = part.with_columns(free_rounds(part).alias("_choices")).sort("round")
+    last = pl.col("_choices").max().over(*CELL)
+    ordered = ordered.filter((pl.col("_choices") == last) | (pl.col("_choices") <= 0.9 * last))
     grown = [pl.col(name) - pl.col(name).shift(1, fill_value=0).over(*CELL) for name in (column, "_choices")]
     return ordered.with_columns(y=pl.when(grown[1] > 0).then(grown[0] / grown[1])).filter(
         pl.col("y").is_not_null()

@@ -23,6 +23,8 @@ from unipac.report.style import CONFIG
 from unipac.report.tables import summary
 
 MARK = b'<meta name="generator" content="unipac">'
+MOST_COLUMNS = 11
+"""Of one table; a wider one is cut in two."""
 VERDICTS = ("seen", "NOT seen", "not decided")
 
 
@@ -32,8 +34,17 @@ class _Told(NamedTuple):
     id: str
     section: Section
     figures: list[Figure]
-    certified: dict[str, bool]
+    certified: dict[str, bool | None]
     table: pl.DataFrame
+
+    @property
+    def tables(self) -> list[pl.DataFrame]:
+        """The table, cut in two where it is wide; both begin with agent and instance."""
+        names = self.table.columns
+        if len(names) <= MOST_COLUMNS:
+            return [self.table]
+        cut = 2 + (len(names) - 2) // 2
+        return [self.table.select(names[:cut]), self.table.select(*names[:2], *names[cut:])]
 
     @property
     def findings(self) -> list[tuple[str, Finding]]:

@@ -57,6 +57,7 @@ class Drawn(NamedTuple):
 def regret(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """Cumulative regret: one line for each agent with a band."""
     require(curves, REGRET, "curves")
+    curves = wanted(curves, options)
     positive = curves.filter(pl.col("regret") > SMALLEST_REGRET)
     log = options.y != "linear"
     return over_rounds(
@@ -204,6 +205,7 @@ def levels(levels: pl.DataFrame, chosen: Looks | None = None, options: Options =
 def certificates(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """The average certificate of a round against the average gap."""
     require(curves, CERTIFICATES, "curves")
+    curves = wanted(curves, options)
     lines = {"gap": "regret", "certificate": "certified_regret"}
     known = curves.filter(pl.col("certified_regret").is_not_null())
     log = options.y != "linear"

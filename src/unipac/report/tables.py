@@ -117,8 +117,14 @@ def summary(results: Results) -> pl.DataFrame:
         "guarantee": ["certified" if proven else "not certified" for proven in table["certified"]],
         "runs": [number(n) for n in table["runs"]],
         counted: [number(n) for n in table["rounds"]],
-        f"reward per {single}": _with_error(table, "reward", 4),
-        "regret": _with_error(table, "regret"),
+        f"reward per {single}": [
+            _decimal(mean) + (f" ± {_decimal(error)}" if error is not None else "")
+            for mean, error in table.select("reward", "reward_error").rows()
+        ],
+        "regret": [
+            number(mean) + (f" ± {number(error, 2)}" if error is not None else "")
+            for mean, error in table.select("regret", "regret_error").rows()
+        ],
     }
     for level in eps:
         columns[f"N at ε = {accuracy(level)}"] = [
@@ -148,8 +154,7 @@ def summary(results: Results) -> pl.DataFrame:
     )
 
 
-def _with_error(table: pl.DataFrame, column: str, digits: int = 3) -> list[str]:
-    return [
-        number(mean, digits) + (f" ± {number(error, 2)}" if error is not None else "")
-        for mean, error in table.select(column, f"{column}_error").rows()
-    ]
+def _decimal(value: float | None) -> str:
+    """A reward: four decimals where it is small, so that mean and error have the same."""
+    known = value is not None and abs(value) < 10
+    return f"{value:.4f}".replace("-", "−") if known else number(value, 4)
