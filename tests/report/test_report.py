@@ -593,6 +593,17 @@ def test_charts_are_json(page):
         assert spec["width"] == "container"
 
 
+def test_the_page_asks_for_nothing_and_a_page_that_does_is_caught(page, tmp_path):
+    assert chromium.requests(page, tmp_path / "ours") == set()
+    worldly = tmp_path / "worldly.html"
+    worldly.write_text(
+        '<img src="http://images.example/x.png"><script src="https://scripts.example/x.js"></script>'
+        '<script>fetch("https://api.example/x").catch(() => 0)</script>'
+    )
+    found = chromium.requests(worldly, tmp_path / "theirs")
+    assert found == {"http://images.example/x.png", "https://scripts.example/x.js", "https://api.example/x"}
+
+
 def test_chromium_draws_every_chart_without_a_word(page, tmp_path):
     document, console = chromium.show(page, tmp_path)
     assert console == []

@@ -71,11 +71,18 @@ class Section:
         names = usual if self.options.figures is None else self.options.figures
         made = []
         for name in names:
-            drawn = _KINDS[name].draw(self.shown, chosen, self.options.of(name))
+            drawn = _KINDS[name].draw(self.shown, chosen, self._options_of(name))
             finding = self.found.get(name)
             if drawn.panels or (finding is not None and finding.seen is not None):
                 made.append(Figure(name, drawn, finding))
         return made
+
+    def _options_of(self, figure: str) -> Options:
+        """Those of one figure, with the words for the labels that they name."""
+        options = self.options.of(figure)
+        words = options.labels
+        named = options.instances and tuple(words.get(label, label) for label in options.instances)
+        return replace(options, instances=named)
 
 
 class Figure(NamedTuple):
