@@ -2,6 +2,9 @@
 
 import json
 import math
+import re
+import tomllib
+from pathlib import Path
 
 import numba
 import polars as pl
@@ -11,6 +14,7 @@ import unipac
 from unipac import _jit, report
 from unipac.experiments import EXPERIMENTS, SpecError, engines, parse, playing, run, runner
 from unipac.experiments.judging import judge, measured
+from unipac.experiments.options import FIGURES
 from unipac.experiments.quickstart import conclusion
 from unipac.experiments.reading import restored
 from unipac.experiments.results import Results, load
@@ -102,6 +106,18 @@ def test_sentences():
     assert Prediction("p", **SOUND).sentence == "Regret at the end, a: at most 2 times that of b."
     counted = Prediction("p", "mistakes", "a", instance="s", at_least=3, eps=0.5)
     assert counted.sentence == "Rounds with a gap above eps = 0.5, a on s: at least 3."
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "experiments.md"
+
+
+def test_every_table_on_the_page_of_experiments_is_read():
+    blocks = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
+    found = [parse(tomllib.loads(block), name="page") for block in blocks[1:]]
+    assert [len(spec.predictions) for spec in found] == [2, 0]
+    assert found[1].report.of("regret").title == "What was lost"
+    assert set(MEASURES) == set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.M)) & set(MEASURES)
+    assert all(f"`{name}`" in PAGE.read_text() for name in FIGURES)
 
 
 # -- judging --------------------------------------------------------------------------------------------
