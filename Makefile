@@ -8,7 +8,7 @@ CHECKED_CACHE := $(VENV)/boundscheck-cache
 .PHONY: help demo test lint validate docs pages release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
 
 help:
-	@echo "make demo      run the agents side by side and write a report (about a minute)"
+	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
@@ -31,11 +31,15 @@ $(VENV)/.experiments: pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable ".[experiments]"
 	@touch $@
 
+$(VENV)/.demo: pyproject.toml $(VENV)/.experiments
+	$(VENV)/bin/python -m pip install --quiet --editable ".[experiments,data]"
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml $(VENV)/.experiments
 	$(VENV)/bin/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
 
-demo: $(VENV)/.experiments
+demo: $(VENV)/.demo
 	@$(VENV)/bin/unipac run quickstart
 	@$(VENV)/bin/unipac report results/quickstart
 

@@ -69,7 +69,7 @@ def told(section: Section, drawn: Path, pictures: Path) -> list[str]:
     sure = [
         figure.finding
         for figure in section.figures
-        if figure.name in GUARANTEES and figure.finding.seen is not None
+        if figure.name in GUARANTEES and figure.finding is not None and figure.finding.seen is not None
     ]
     lines += [
         f"| {cell(f.prediction)} | {'**NOT seen**' if f.seen is False else f.verdict} | {cell(f.observation)} |"

@@ -17,6 +17,7 @@ import contextlib
 import functools
 import hashlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -184,12 +185,30 @@ def _source(module: str) -> Path | None:
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]  # Numba has no types
-    """Says once per process that kernels are being compiled; a cache hit stays silent."""
+    """Says once per process that kernels are being compiled, and counts the time; a cache hit stays silent."""
 
     def __init__(self) -> None:
         self.silent = False
+        self.told: Callable[[], None] | None = None
+        self.seconds = 0.0
+        self._depth = 0  # a kernel may compile those that it calls
+        self._begin = 0.0
 
     def on_start(self, event: event.Event) -> None:
+        if self._depth == 0:
+            self._begin = time.perf_counter()
+            if self.told is not None:
+                self.told()
+        self._depth += 1
+        if self.told is None:
+            self._say(event)
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._begin
+
+    def _say(self, event: event.Event) -> None:
         function = getattr(event.data["dispatcher"], "py_func", None)
         module = getattr(function, "__module__", None) or ""  # None for functions made by exec
         if self.silent or module.split(".")[0] != ROOT:
@@ -201,12 +220,19 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]  # Numba has no type
             how = "once per installation; `unipac warm` compiles all of them"
         print(f"unipac: compiling kernels, {how} ...", file=sys.stderr)
 
-    def on_end(self, event: event.Event) -> None:
-        pass
-
 
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+
+
+def seconds() -> float:
+    """How long this process has compiled kernels so far."""
+    return _notice.seconds
+
+
+def tell(listener: Callable[[], None]) -> None:
+    """Call this whenever kernels are compiled, and print nothing: for a process that has no terminal of its own."""
+    _notice.told = listener
 
 
 @contextlib.contextmanager

@@ -252,8 +252,11 @@ class _Screen:
             disable=not err.is_terminal,
         )
         self._task = self._bar.add_task("", total=None, cells=f"0/{cells:,}", pace="")
-        self._begin = self._last_line = time.perf_counter()
+        self._last_line = time.perf_counter()
+        self._warm = (time.perf_counter(), 0)
+        """When kernels were last compiled, and rounds played until then: the pace is that of what follows."""
         self._pairs: set[tuple[str, str, str]] = set()
+        self._compiling = False
 
     def __enter__(self) -> _Screen:
         self._bar.__enter__()
@@ -266,8 +269,15 @@ class _Screen:
         """Show where the run stands."""
         now = time.perf_counter()
         cells, pace = f"{progress.finished:,}/{progress.cells:,}", ""
-        if progress.played > 0:
-            speed = progress.played / (now - self._begin)
+        if progress.compiling or (progress.latest is not None and progress.latest[2].compiling > 0):
+            self._warm = (now, progress.played)
+        if progress.compiling:
+            pace = "compiling kernels, once per installation"
+            if not self._compiling:
+                out.print(f"[{cells}] {pace} ...", markup=False, soft_wrap=True)
+            self._compiling = True
+        elif progress.played > self._warm[1]:
+            speed = (progress.played - self._warm[1]) / (now - self._warm[0])
             left = (progress.rounds - progress.played) / speed
             pace = f"{speed:,.0f} rounds/s, {_seconds(left)} left"
         self._bar.update(
@@ -279,7 +289,10 @@ class _Screen:
         pair = (experiment, cell.agent.label, cell.instance.label)
         if pair not in self._pairs and len(self._pairs) < self.FIRST_LINES:
             self._pairs.add(pair)
-            result = f"{cell}: {cell.instance.rounds:,} rounds in {_seconds(computed.seconds)}"
+            counted = {"mdp": "episodes", "search": "pulls at most"}.get(cell.agent.kind, "rounds")
+            result = f"{cell}: {cell.instance.rounds:,} {counted} in {_seconds(computed.seconds - computed.compiling)}"
+            if computed.compiling >= 0.1:
+                result += f", after {_seconds(computed.compiling)} of compiling"
             out.print(escape(f"[{cells}] ") + _safe(result), soft_wrap=True)
         elif not err.is_terminal and now - self._last_line > self.SECONDS_BETWEEN_LINES:
             out.print(f"[{cells}] {pace}", markup=False, soft_wrap=True)
@@ -307,6 +320,9 @@ def _print_results(title: str, folder: Path) -> bool:
         table.add_row(*map(_safe, row))
     out.print(f"\n[bold]{_safe(title)}[/]")
     out.print(table)
+    for paragraph in part.conclusion:
+        out.print(_safe(paragraph), soft_wrap=True)
+        out.print()
     everything = findings(part)
     for finding in everything:
         color = {True: "green", False: "red", None: "yellow"}[finding.seen]
@@ -368,15 +384,70 @@ def report(
             "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
         ),
     ] = False,
+    lines: Annotated[
+        str | None,
+        typer.Option(
+            help="median (with a band of 80 % of the runs), the default, or mean (± one standard error)."
+            " Example: --lines mean."
+        ),
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(help="linear or log; what suits the figure by default. Example: --x linear."),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option(help="linear or log; what suits the figure by default. Example: --y linear."),
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option(help="Of a picture, in pixels; 560 by default. Example: --width 400.")
+    ] = None,
+    height: Annotated[
+        int | None,
+        typer.Option(help="Of a chart, in pixels; 330 by default, 270 on the page. Example: --height 300."),
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Which figures, in this order; all usual ones by default. Example: --figure regret --figure reward."
+        ),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Agents that come first, by label; as in the file by default. Example: --order mine --order OFUL."
+        ),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Other words for a label; none by default. Example: --label nested=NestedOFUL."),
+    ] = None,
 ) -> None:
-    """Write a report on the results of a run: figures, numbers, and whether theory's predictions were seen.
+    """Write a report on the results of a run: figures, numbers, and whether its predictions were seen.
 
-    The HTML file holds all it needs and works offline; pictures go to DIR/figures.
+    The HTML file holds all it needs and works offline; pictures go to DIR/figures. What the options do not say
+    is as the experiment's file says, in its table `report`.
     """
+    from datetime import UTC, datetime
+
     from unipac import report as reports
 
-    sections = reports.sections(folder)
-    files = reports.build(sections, folder, format=format.value)
+    options = reports.Options(
+        lines=lines,
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        figures=tuple(figure) if figure else None,
+        order=tuple(order) if order else None,
+        labels=_renamed(label or []),
+    )
+    sections = reports.sections(folder, options)
+    made = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "version": f"unipac {__version__}"}
+    title = f"unipac report: {sections[0].title}" if len(sections) == 1 else "unipac report"
+    files = reports.build(
+        sections, folder, format=format.value, command=_command(), title=title, details=made
+    )
     everything = [finding for section in sections for finding in reports.findings(section)]
     missed = [finding for finding in everything if finding.seen is False]
     for finding in missed:
@@ -394,6 +465,16 @@ def report(
         out.print(f"{len(files)} pictures in {_safe(folder / 'figures')}", soft_wrap=True)
     if strict and missed:
         raise typer.Exit(NOT_SEEN)
+
+
+def _renamed(pairs: Sequence[str]) -> dict[str, str]:
+    """Labels and the words for them, from ``old=new``; a label may hold "=" itself, the words may not."""
+    from unipac.experiments import SpecError
+
+    for pair in pairs:
+        if "=" not in pair:
+            raise SpecError(f"--label: must be OLD=NEW, got {pair!r}")
+    return dict(pair.rsplit("=", 1) for pair in pairs)
 
 
 # -- bound -------------------------------------------------------------------------------------

@@ -13,10 +13,9 @@ import pytest
 
 import unipac
 from unipac import report
-from unipac.experiments import EXPERIMENTS, SpecError, making, parse, playing, registry, run
+from unipac.experiments import SpecError, making, parse, playing, registry, run
 from unipac.experiments.engines import Processes
-from unipac.experiments.results import Results, load
-from unipac.experiments.spec import meets
+from unipac.experiments.results import load
 from unipac.report import searches as report_searches
 
 HERE = Path(__file__).parent
@@ -253,37 +252,6 @@ def test_the_lower_bound_of_a_search_is_in_its_row():
     for words in ({"eps": 0.1}, {"targets": [[1.0, 0.0], [0.0, 1.0]]}):
         (row,) = table(made({"a": {"agent": "RAGE", **words}}, {"arms": ARMS}, rounds=10**6)).to_dicts()
         assert row["least_pulls"] is None
-
-
-def test_quickstart_predictions_can_fail():
-    (quickstart,) = EXPERIMENTS["quickstart"]
-    pairs = {
-        (a.label, i.label)
-        for i in quickstart.spec().instances
-        for a in quickstart.spec().agents
-        if meets(a, i)
-    }
-
-    def world(**regret):
-        rows = [
-            {
-                "agent": a,
-                "instance": i,
-                "family": i,
-                "seed": 0,
-                "round": 9,
-                "regret": regret.get(a[:7], 1000.0),
-            }
-            for a, i in sorted(pairs)
-        ]
-        levels = {"agent": ["Guarded(greedy)"] * 2, "instance": ["two arms"] * 2, "size": [300, 400]}
-        return Results(pl.DataFrame(rows), pl.DataFrame(), pl.DataFrame(levels), pl.DataFrame())
-
-    good = quickstart.predict(world(CertVI=1.0, UPACLSV=1.0, Guarded=1.0))
-    bad = quickstart.predict(world(Guarded=2000.0))
-    assert [finding.seen for finding in good] == [True] * 3
-    assert [finding.seen for finding in bad] == [False] * 3
-    assert "700.0 explored rounds" in good[1].observation
 
 
 # -- workers ------------------------------------------------------------------------------------

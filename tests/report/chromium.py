@@ -1,5 +1,6 @@
 """A page as Chromium shows it, offline."""
 
+import json
 import os
 import re
 import shutil
@@ -36,7 +37,7 @@ def find():
 def show(page: Path, profile: Path, *options: str, width: int = 1280, height: int = 2000):
     """The document after all scripts ran, and what was written to the console.
 
-    No name is resolved, so whatever the page wants from elsewhere fails and is on the console.
+    No name is resolved, so whatever the page wants from elsewhere fails; the console does not tell: see `requests`.
     """
     done = subprocess.run(
         [
@@ -54,3 +55,12 @@ def show(page: Path, profile: Path, *options: str, width: int = 1280, height: in
         check=True,
     )
     return done.stdout, re.findall(r".*CONSOLE.*", done.stderr)
+
+
+def requests(page: Path, profile: Path) -> set[str]:
+    """The addresses that a page asks for, itself aside, by the log of the network; not those of the browser."""
+    log = profile / "network.json"
+    show(page, profile, "--dump-dom", f"--log-net-log={log}")
+    events = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
+    ours = [event for event in events if str(event.get("network_isolation_key", "")).startswith("file://")]
+    return {event["url"] for event in ours if "url" in event} - {page.absolute().as_uri()}

@@ -124,7 +124,7 @@ def test_one_seed_has_no_band_and_zeros_are_left_out_with_a_word():
     assert rows(figures.regret(curves), "area") == []
     zero = pl.when(pl.col("agent") == "free").then(0.0).otherwise(pl.col("regret"))
     drawn = panels.regret(curves.with_columns(regret=zero))
-    assert "zeros are not drawn" in drawn.caption
+    assert "Zeros are not drawn" in drawn.caption
     assert "Without a line (regret unknown or zero throughout): free." in drawn.caption
     unknown = curves.with_columns(regret=pl.lit(None, dtype=pl.Float64))
     assert panels.regret(unknown).panels == []
@@ -371,7 +371,7 @@ def test_certificates_flip():
     finding = predictions.certificates(curves, mistakes)
     assert finding.seen is True
     assert "0 of 20 runs" in finding.observation
-    assert "nested 3.5" in finding.observation  # 5 over the median 1.45 of 1 to 1.9
+    assert "nested on arms 3.5" in finding.observation  # 5 over the median 1.45 of 1 to 1.9
     one = pl.when(pl.col("seed") == 3).then(1).otherwise(0)
     assert predictions.certificates(doctored(curves, violations=one), mistakes).seen is True
     assert predictions.certificates(doctored(curves, violations=pl.lit(1)), mistakes).seen is False
@@ -591,6 +591,17 @@ def test_charts_are_json(page):
     for spec in specs:
         assert alt.Chart.from_dict(spec) is not None
         assert spec["width"] == "container"
+
+
+def test_the_page_asks_for_nothing_and_a_page_that_does_is_caught(page, tmp_path):
+    assert chromium.requests(page, tmp_path / "ours") == set()
+    worldly = tmp_path / "worldly.html"
+    worldly.write_text(
+        '<img src="http://images.example/x.png"><script src="https://scripts.example/x.js"></script>'
+        '<script>fetch("https://api.example/x").catch(() => 0)</script>'
+    )
+    found = chromium.requests(worldly, tmp_path / "theirs")
+    assert found == {"http://images.example/x.png", "https://scripts.example/x.js", "https://api.example/x"}
 
 
 def test_chromium_draws_every_chart_without_a_word(page, tmp_path):

@@ -6,6 +6,7 @@ do not depend on the engine: a cell is computed by one thread from its own seeds
 
 from __future__ import annotations
 
+import enum
 import multiprocessing
 import os
 import signal
@@ -17,9 +18,17 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Protocol
 
+from unipac import _jit
+
 _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
 """The environment of a worker."""
+
+
+class Note(enum.Enum):
+    """What a worker may say before it has an answer."""
+
+    COMPILING = enum.auto()
 
 
 class EngineError(Exception):
@@ -98,6 +107,12 @@ class Serial:
         """Nothing to end."""
 
 
+class Task(Future[Any]):
+    """A future that knows whether its worker has begun to compile kernels."""
+
+    compiling = False
+
+
 class WorkerError(Exception):
     """A worker ended, by whatever cause and with whatever exit code, before it had an answer."""
 
@@ -125,7 +140,7 @@ class Processes:
         worker = self._workers[slot]
         if worker is None or not worker.process.is_alive():
             self._workers[slot] = worker = _started()
-        future: Future[Any] = Future()
+        future = Task()
         self._busy[slot] = future
         waiting = threading.Thread(target=_ask, args=(worker, future, function, arguments), daemon=True)
         waiting.start()
@@ -159,13 +174,12 @@ def _started() -> _Worker:
     return _Worker(process, ours)
 
 
-def _ask(
-    worker: _Worker, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]
-) -> None:
+def _ask(worker: _Worker, future: Task, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
     """Have a worker compute, and wait for it."""
     try:
         worker.connection.send((function, arguments))
-        answer = worker.connection.recv()
+        while isinstance(answer := worker.connection.recv(), Note):
+            future.compiling = True
     except (EOFError, OSError):
         worker.process.join()
         future.set_exception(WorkerError(f"exit code {worker.process.exitcode}"))
@@ -178,6 +192,7 @@ def _ask(
 def _serve(connection: Connection) -> None:
     """What a worker does: compute what it is asked to, until nobody asks."""
     _prepare_worker()
+    _jit.tell(lambda: connection.send(Note.COMPILING))
     while True:
         try:
             function, arguments = connection.recv()

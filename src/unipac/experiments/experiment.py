@@ -17,6 +17,11 @@ def no_predictions(results: Results) -> list[Finding]:
     return []
 
 
+def no_conclusion(results: Results) -> list[str]:
+    """For an experiment that speaks by its findings alone."""
+    return []
+
+
 @dataclass(frozen=True)
 class Experiment:
     """An experiment of the library."""
@@ -27,7 +32,9 @@ class Experiment:
     tables: Callable[[bool], Mapping[str, Any]]
     """The tables of its spec, as in a TOML file; the argument is True for the full size."""
     predict: Callable[[Results], list[Finding]] = no_predictions
-    """What theory predicts, held against results."""
+    """What theory predicts, held against results, beside what its tables predict."""
+    conclude: Callable[[Results], list[str]] = no_conclusion
+    """What the results say in plain words: a sentence or two for each paragraph."""
 
     def spec(self, full: bool = False) -> Spec:
         """The description of what is run."""

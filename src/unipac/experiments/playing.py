@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from unipac import theory
+from unipac import _jit, theory
 from unipac.bandits import BanditAgent
 from unipac.envs import BanditInstance, LinearMDPEnv, LSVIKiller, SwitchingArms
 from unipac.experiments import making
@@ -36,6 +36,8 @@ class Computed(NamedTuple):
     checkpoints: list[int]
     elapsed: list[float]
     """Seconds from the first checkpoint to each."""
+    compiling: float = 0.0
+    """Of the seconds, those in which kernels were compiled."""
 
 
 class Broken(NamedTuple):
@@ -56,7 +58,7 @@ def try_to_compute(cell: Cell, folder: str | None = None) -> Computed | Broken:
 
 def compute(cell: Cell, folder: str | None = None) -> Computed:
     """Play a cell. The result depends on the cell alone, not on where or beside what it runs."""
-    begin = time.perf_counter()
+    begin, compiled = time.perf_counter(), _jit.seconds()
     with making.importing_from(folder), threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # refuted assumptions are in the table: the column `consistent`
         seeds = np.random.SeedSequence(cell.seed).spawn(3)
@@ -78,7 +80,8 @@ def compute(cell: Cell, folder: str | None = None) -> Computed:
             elapsed.append(time.perf_counter() - warm)
         parquet = tally.to_parquet()
     checkpoints = [row["round"] for row in tally.rows]
-    return Computed(parquet, time.perf_counter() - begin, checkpoints, elapsed)
+    spent = time.perf_counter() - begin
+    return Computed(parquet, spent, checkpoints, elapsed, _jit.seconds() - compiled)
 
 
 def checkpoints(rounds: int) -> list[int]:

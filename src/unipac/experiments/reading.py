@@ -20,6 +20,9 @@ For example::
     dim = 3
     noise = 0.5
 
+``[predictions]`` states what the author expects (``unipac.experiments.stated``), ``[report]`` says how to show it
+(``unipac.experiments.options``).
+
 ``stored = true`` lets an agent for linear MDPs store transitions, as it does with a feature map, instead of
 counting them; gaps are then not known.
 
@@ -42,7 +45,7 @@ from pathlib import Path
 from typing import Any
 
 from unipac._text import control_character, printable
-from unipac.experiments import making, registry
+from unipac.experiments import making, options, registry, stated
 from unipac.experiments.registry import SpecError
 from unipac.experiments.spec import (
     EPS,
@@ -61,7 +64,18 @@ LONGEST_LABEL = 100
 MOST_VARIANTS = 10_000
 """Agents, or instances, of one file, sweeps written out."""
 
-_TOP = ("title", "description", "seeds", "rounds", "eps", "coverage", "agents", "instances")
+_TOP = (
+    "title",
+    "description",
+    "seeds",
+    "rounds",
+    "eps",
+    "coverage",
+    "agents",
+    "instances",
+    "predictions",
+    "report",
+)
 _PLURAL = {"bandit": "bandits", "mdp": "MDPs", "search": "bandits with arms that stay"}
 
 Entry = tuple[str, str, Mapping[str, Any]]
@@ -131,7 +145,33 @@ def _parse(data: Mapping[str, Any], name: str, folder: str | None) -> Spec:
                 f"[instances.{_quoted(instance.label)}]: no agent plays it: {instance.instance} is for agents"
                 f" for {_PLURAL[instance.kind]}"
             )
-    return Spec(name, title, description, agents, instances, seeds, eps, coverage, folder)
+    spec = Spec(name, title, description, agents, instances, seeds, eps, coverage, folder)
+    return told_by(spec, data.get("predictions", {}), data.get("report", {}))
+
+
+def restored(data: Mapping[str, Any]) -> Spec:
+    """The experiment of a ``spec.json``, without making anything; a ``SpecError`` if it has another form."""
+    agents = tuple(Agent(**entry) for entry in data["agents"])
+    instances = tuple(Instance(**{"agents": None, **entry}) for entry in data["instances"])
+    words = data["name"], data.get("title") or data["name"], data.get("description") or ""
+    spec = Spec(*words, agents, instances, data["seeds"], tuple(data["eps"]), data["coverage"])
+    stated = {
+        entry["name"]: {k: v for k, v in entry.items() if k != "name"}
+        for entry in data.get("predictions", [])
+    }
+    return told_by(spec, stated, data.get("report", {}))
+
+
+def told_by(spec: Spec, predictions: object, report: object) -> Spec:
+    """A spec with what its file says of predictions and of the report."""
+    plays = {a.label: [i.label for i in spec.instances if meets(a, i)] for a in spec.agents}
+    places: dict[str, list[str]] = {}
+    for instance in spec.instances:
+        for name in {instance.family, instance.label}:
+            places.setdefault(name, []).append(instance.label)
+    shown = options.read(report, agents=[*plays, *(a.family for a in spec.agents)], instances=places)
+    expected = stated.read(predictions, agents=plays, instances=places, eps=spec.eps)
+    return replace(spec, predictions=expected, report=shown)
 
 
 def _agent(label: str, family: str, table: Mapping[str, Any]) -> Agent:

@@ -21,7 +21,24 @@ BANDITS: Mapping[str, Callable[..., Any]] = {
     "fixed_arms": envs.fixed_arms,
     **data.INSTANCES,
 }
-INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS}
+
+
+def gymnasium_mdp(
+    environment: str = "FrozenLake-v1", horizon: int = 100, options: Mapping[str, Any] | None = None
+) -> Any:
+    """An environment of Gymnasium that publishes its table, as those of toy text do.
+
+    Args:
+        environment: its id, such as "FrozenLake-v1", "CliffWalking-v1" or "Taxi-v3".
+        horizon: number H of steps of an episode.
+        options: arguments of the environment, such as {"is_slippery": False}.
+    """
+    import gymnasium
+
+    return envs.from_gymnasium(gymnasium.make(environment, **(options or {})), horizon=horizon)
+
+
+INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS, "gymnasium": gymnasium_mdp}
 
 
 class SpecError(ValueError):

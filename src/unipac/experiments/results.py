@@ -20,8 +20,9 @@ class Results(NamedTuple):
 
     curves: pl.DataFrame
     """One row per checkpoint of a cell: certified, consistent, delta, round, free (of these rounds, those
-    with a choice), regret, reward, certified_regret, violations, uncovered, levels, plans,
-    least_pulls (of a search: the mean number that any method needs)."""
+    with a choice), regret, reward, certified_regret (where it is proven), claimed (the sum of all certificates
+    so far, proven here or not), explored (rounds in which a guard chose), violations, uncovered, levels,
+    plans, least_pulls (of a search: the mean number that any method needs)."""
     mistakes: pl.DataFrame
     """One row per checkpoint and ε: certified, delta, round, eps, mistakes (N_ε so far), certificates_above
     (rounds whose certificate exceeded ε), bound (proven, on N_ε of all rounds)."""
@@ -62,6 +63,8 @@ def load(folder: str | os.PathLike[str]) -> Results:
             "regret",
             "reward",
             "certified_regret",
+            "claimed",
+            "explored",
             "violations",
             "uncovered",
             "levels",

@@ -7,7 +7,7 @@ import platform
 import queue
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from importlib import metadata
@@ -46,6 +46,8 @@ class Progress(NamedTuple):
     """Rounds played so far in this run."""
     latest: tuple[str, Cell, Computed] | None
     """Experiment and cell that has just been finished."""
+    compiling: bool = False
+    """Whether a worker compiles kernels, which it does once per installation."""
 
 
 class Outcome(NamedTuple):
@@ -96,7 +98,7 @@ def run(
             done = store.open(spec)
             cells = list(spec.cells())
             missing = [_Job(spec, store, cell) for cell in cells if cell.name not in done]
-            jobs.extend(missing)
+            jobs.extend(_kinds_in_turn(missing))
             total += len(cells)
             finished += len(cells) - len(missing)
             if missing:
@@ -128,9 +130,12 @@ def _run(
             under_way[future] = job
             future.add_done_callback(done.put)
 
+    def show() -> None:
+        watch(progress._replace(latest=None, compiling=_compiling(under_way)))
+
     while jobs or under_way:
         begin()
-        future = _next(done)
+        future = _next(done, show)
         job = under_way.pop(future)
         error = future.exception()
         key = (id(job.store), job.cell.name)
@@ -147,6 +152,7 @@ def _run(
                     "seconds": result.seconds,
                     "rounds": result.checkpoints,
                     "elapsed": result.elapsed,
+                    "compiling": result.compiling,
                 }
             )
             computed += 1
@@ -154,6 +160,7 @@ def _run(
                 finished=progress.finished + 1,
                 played=progress.played + job.cell.instance.rounds,
                 latest=(job.spec.name, job.cell, result),
+                compiling=_compiling(under_way),
             )
             watch(progress)
         elif engine.died(error):
@@ -170,13 +177,29 @@ def _run(
     return Outcome(progress.cells, progress.finished, computed, failures)
 
 
-def _next(done: queue.SimpleQueue[Future[Any]]) -> Future[Any]:
+def _kinds_in_turn(jobs: Sequence[_Job]) -> list[_Job]:
+    """Within a seed, agents of different kinds in turn: so workers compile different kernels at first."""
+    before: Counter[tuple[int, str]] = Counter()
+    places = []
+    for job in jobs:
+        key = (job.cell.seed, job.cell.agent.kind)
+        places.append((job.cell.seed, before[key]))
+        before[key] += 1
+    order = sorted(range(len(jobs)), key=places.__getitem__)
+    return [jobs[i] for i in order]
+
+
+def _compiling(under_way: Iterable[Future[Any]]) -> bool:
+    return any(getattr(future, "compiling", False) for future in under_way)
+
+
+def _next(done: queue.SimpleQueue[Future[Any]], meanwhile: Callable[[], None]) -> Future[Any]:
     """The next future that is done; it wakes now and then, so that Ctrl-C is heard at once."""
     while True:
         try:
             return done.get(timeout=0.2)
         except queue.Empty:
-            continue
+            meanwhile()
 
 
 def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:

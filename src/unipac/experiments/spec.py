@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unipac._text import slug
+from unipac.experiments.options import Options
 from unipac.experiments.registry import Kind, SpecError
+from unipac.experiments.stated import Prediction
 
 EPS = tuple(2.0**-k for k in range(-3, 11))
 """ε = 8, 4, ..., 2^-10: the grid over which mistakes are counted, unless a spec has its own."""
@@ -114,6 +117,10 @@ class Spec:
     """Whether to check in every round that the truth is in all confidence sets."""
     folder: str | None = None
     """Where to look for modules of the user's own."""
+    predictions: tuple[Prediction, ...] = ()
+    """By which it is judged, beside what is proven."""
+    report: Options = field(default_factory=Options)
+    """How it is shown."""
 
     def cells(self) -> Iterator[Cell]:
         """Every cell; the first seed of all pairs comes first."""
@@ -123,8 +130,13 @@ class Spec:
                 yield Cell(agent, instance, seed, self.eps, self.coverage)
 
     def as_dict(self) -> dict[str, Any]:
-        """All that determines the results, for JSON."""
-        return {
+        """All that determines the results, and how they are judged and shown, for JSON."""
+        told: dict[str, Any] = {}
+        if self.predictions:
+            told["predictions"] = [stated.as_dict() for stated in self.predictions]
+        if self.report != Options():
+            told["report"] = self.report.as_dict()
+        return told | {
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -156,6 +168,12 @@ def meets(agent: Agent, instance: Instance) -> bool:
         return False
     plays = "bandit" if agent.kind == "search" else agent.kind  # a search pulls the arms of a bandit
     return plays == instance.kind
+
+
+def digest(spec: Mapping[str, Any]) -> str:
+    """Of what determines the results, from ``Spec.as_dict``: the same for the same cells, whatever the words."""
+    part = {key: spec[key] for key in ("agents", "instances", "seeds", "eps", "coverage")}
+    return hashlib.sha256(to_json(part)).hexdigest()
 
 
 def checked_count(where: str, value: object, most: int) -> int:

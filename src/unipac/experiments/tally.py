@@ -29,6 +29,8 @@ SCHEMA: dict[str, Any] = {
     "regret": pl.Float64,
     "reward": pl.Float64,
     "certified_regret": pl.Float64,
+    "claimed": pl.Float64,
+    "explored": pl.Int64,
     "violations": pl.Int64,
     "uncovered": pl.Int64,
     "levels": pl.Int64,
@@ -74,7 +76,8 @@ class Tally:
         self.plans = 0
         self.least_pulls: float | None = None
         self.certified_regret = 0.0
-        self._claimed = 0.0
+        self.claimed = 0.0
+        self._above_rewards = 0.0
         self.bounds = [_bound(agent, eps) if sound else math.inf for eps in cell.eps]
 
     @property
@@ -96,6 +99,7 @@ class Tally:
         self._add_gaps(gap, reward)
         self.violations += int(metrics.certificate_violations(certificate, gap).sum())
         self.certified_regret += float(certificate.sum())
+        self.claimed += float(certificate.sum())
         if self.certified:
             self.certificates_above += metrics.mistakes(certificate, self.eps)
         if covered is not None:
@@ -107,18 +111,20 @@ class Tally:
         regret = (self.regret or 0.0) + np.cumsum(trace.gap)
         self._add_gaps(trace.gap, trace.reward)
         self.plans += int(trace.replanned.sum())
+        self.claimed += float(trace.certificate.sum())
         if self.certified and math.isfinite(self.delta):
-            claimed = self._claimed + np.cumsum(trace.bound - trace.reward)
+            claimed = self._above_rewards + np.cumsum(trace.bound - trace.reward)
             numbers = np.arange(before + 1, self.round + 1)
             certified = claimed + metrics.aggregate_slack(numbers, horizon=horizon, delta=self.delta)
             self.violations += int((certified < regret).sum())
-            self._claimed, self.certified_regret = float(claimed[-1]), float(certified[-1])
+            self._above_rewards, self.certified_regret = float(claimed[-1]), float(certified[-1])
 
     def add_returns(self, returns: Array) -> None:
         """Episodes of which only the sums of rewards are known."""
         self.round += len(returns)
         self.reward += float(returns.sum())
         self.regret = None
+        self.claimed = math.nan
 
     def add_answer(self, *, pulls: int, gap: float, certificate: float, least: float | None = None) -> None:
         """What a search has found: one choice, after pulls whose gaps do not count.
@@ -132,6 +138,7 @@ class Tally:
         self.least_pulls = least
         self.round = pulls
         self.forced = pulls - 1
+        self.claimed = math.nan  # it says something of its answer only
         self.regret = gap
         self.certified_regret = certificate
         self.violations = int(certificate < gap)
@@ -164,6 +171,8 @@ class Tally:
                 "regret": self.regret,
                 "reward": self.reward if kind != "search" else None,
                 "certified_regret": self.certified_regret if proven else None,
+                "claimed": self.claimed if math.isfinite(self.claimed) else None,
+                "explored": getattr(self.agent, "explored", None) if kind == "bandit" else None,
                 "violations": self.violations if proven else None,
                 "uncovered": self.uncovered,
                 "levels": max((level.level for level in self._levels() if level.size > 0), default=0),

@@ -1,9 +1,20 @@
 """Reports on experiments: figures, findings, one page that works offline, pictures."""
 
+from unipac.experiments.options import Options
 from unipac.report import figures, predictions
 from unipac.report.content import Section, findings
 from unipac.report.folders import section, sections
 from unipac.report.tables import summary
 from unipac.report.writing import build
 
-__all__ = ["Section", "build", "figures", "findings", "predictions", "section", "sections", "summary"]
+__all__ = [
+    "Options",
+    "Section",
+    "build",
+    "figures",
+    "findings",
+    "predictions",
+    "section",
+    "sections",
+    "summary",
+]

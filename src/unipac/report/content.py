@@ -1,8 +1,8 @@
-"""One experiment in the report: its figures, each with what theory predicts about it."""
+"""One experiment in the report: its figures, and what was predicted or is proven about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -10,10 +10,15 @@ from typing import NamedTuple
 import polars as pl
 
 from unipac.experiments.findings import Finding
+from unipac.experiments.options import FIGURES, Options
 from unipac.experiments.results import Results, labels
-from unipac.report import panels, predictions, searches
+from unipac.report import earnings, panels, predictions, searches
+from unipac.report.arranging import arranged
 from unipac.report.panels import Drawn
 from unipac.report.style import Looks, looks
+
+ONLY_IF_ASKED = ("reward", "promises", "explored")
+"""Figures that are drawn where the options name them."""
 
 
 @dataclass(frozen=True)
@@ -27,29 +32,80 @@ class Section:
     """One paragraph."""
     results: Results
     findings: Sequence[Finding] = ()
-    """Beyond those of the figures."""
+    """Of the predictions that it states."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What was chosen, by name."""
     command: str = ""
     """That ran it."""
+    options: Options = field(default_factory=Options)
+    """How it is shown."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """The name of each agent in the registry, by its label: agents have the same colour everywhere."""
+    conclusion: Sequence[str] = ()
+    """What came out, in plain words; one entry is one paragraph."""
+    made: Mapping[str, str] = field(default_factory=dict)
+    """How the results were made: date, machine, versions, digest."""
+    general: bool = True
+    """Whether it is held against what theory expects of every experiment, such as sublinear regret, or only
+    against its own predictions and what is proven of its agents."""
+
+    @cached_property
+    def shown(self) -> Results:
+        """The results with the words and in the order that the options ask for."""
+        return arranged(self.results, self.options)
+
+    @cached_property
+    def found(self) -> dict[str, Finding]:
+        """What is proven, and where it is asked what is expected, held against the data: by figure."""
+        asked = {name: kind.find for name, kind in _KINDS.items() if kind.proven or self.general}
+        told = {name: find(self.shown) for name, find in asked.items() if find is not None}
+        return {name: finding for name, finding in told.items() if finding.seen is not None or self.general}
 
     @cached_property
     def figures(self) -> list[Figure]:
         """All of them, in the colours of this section."""
-        return figures_of(self.results, all_looks([self]))
+        return self._figures(all_looks([self]))
+
+    def _figures(self, chosen: Looks) -> list[Figure]:
+        usual = tuple(name for name in FIGURES if name not in ONLY_IF_ASKED)
+        names = usual if self.options.figures is None else self.options.figures
+        made = []
+        for name in names:
+            drawn = _KINDS[name].draw(self.shown, chosen, self._options_of(name))
+            finding = self.found.get(name)
+            if drawn.panels or (finding is not None and finding.seen is not None):
+                made.append(Figure(name, drawn, finding))
+        return made
+
+    def _options_of(self, figure: str) -> Options:
+        """Those of one figure, with the words for the labels that they name."""
+        options = self.options.of(figure)
+        words = options.labels
+        named = options.instances and tuple(words.get(label, label) for label in options.instances)
+        return replace(options, instances=named)
 
 
 class Figure(NamedTuple):
-    """A figure and its sentence."""
+    """A figure and its sentence, where there is one."""
 
     name: str
     drawn: Drawn
-    finding: Finding
+    finding: Finding | None
 
     @property
     def agents(self) -> set[str]:
         """Agents that have a line in some panel."""
         return {agent for panel in self.drawn.panels for agent in panel.agents}
+
+    @property
+    def lines(self) -> list[tuple[str, bool]]:
+        """The kinds of lines in some panel, and whether each is dashed; empty where there is one kind only."""
+        if not self.drawn.panels:
+            return []
+        kinds = self.drawn.panels[0].lines
+        present = {line for panel in self.drawn.panels for line in panel.drawn}
+        drawn = [(line, i > 0) for i, line in enumerate(kinds) if line in present]
+        return drawn if len(drawn) > 1 else []
 
     def with_looks(self, chosen: Looks) -> Figure:
         """The same in the colours of a whole report."""
@@ -58,40 +114,85 @@ class Figure(NamedTuple):
 
 
 def findings(section: Section) -> list[Finding]:
-    """All findings of a section: those of its figures, then its own."""
-    return [*(figure.finding for figure in section.figures), *section.findings]
+    """All findings of a section: those of its figures, what is proven besides, and what it states itself.
+
+    What is undecided is told where there is a figure to look at; else nothing is drawn for it.
+    """
+    undecided = [name for name, finding in section.found.items() if finding.seen is None]
+    figures = {figure.name for figure in section.figures} if undecided else set()
+    told = [finding for name, finding in section.found.items() if finding.seen is not None or name in figures]
+    return [*told, *section.findings]
 
 
 def all_looks(sections: Sequence[Section]) -> Looks:
     """A colour and a symbol for every agent of the report."""
-    return looks(agent for section in sections for agent in labels(section.results.curves, "agent"))
+    names: dict[str, str] = {}
+    for section in sections:
+        words = section.options.labels
+        names |= {words.get(label, label): name for label, name in section.agents.items()}
+    shown = (agent for section in sections for agent in labels(section.shown.curves, "agent"))
+    return looks(shown, names)
 
 
-def figures_of(results: Results, chosen: Looks) -> list[Figure]:
-    """The figures for which there is something to draw or to say; searches have one of their own."""
-    played = pl.col("kind").cast(pl.String) != "search"
-    searched = results.curves.filter(~played)
-    curves, times = results.curves.filter(played), results.times.filter(played)
-    mistakes, levels = results.mistakes, results.levels
-    made = [
-        Figure("regret", panels.regret(curves, chosen), predictions.regret(curves)),
-        Figure("mistakes", panels.mistakes(mistakes, chosen), predictions.mistakes(mistakes)),
-        Figure(
-            "mistakes-over-time",
-            panels.mistakes_over_time(mistakes, chosen),
-            predictions.mistakes_over_time(mistakes),
-        ),
-        Figure("levels", panels.levels(levels, chosen), predictions.levels(levels)),
-        Figure(
-            "certificates", panels.certificates(curves, chosen), predictions.certificates(curves, mistakes)
-        ),
-        Figure("pulls", searches.pulls(searched, chosen), searches.finding(searched)),
-        Figure("times", panels.times(times, chosen), predictions.times(times)),
-    ]
-    return [figure for figure in made if figure.drawn.panels or figure.finding.seen is not None]
+class _Kind(NamedTuple):
+    """A figure that there is."""
+
+    draw: Callable[[Results, Looks, Options], Drawn]
+    find: Callable[[Results], Finding] | None = None
+    proven: bool = False
+    """Whether its sentence is a theorem on the agents that are certified, rather than an expectation."""
 
 
-def certified_agents(results: Results) -> dict[str, bool]:
-    """Whether all runs of an agent are certified."""
-    by_agent = results.curves.group_by("agent", maintain_order=True).agg(pl.col("certified").all())
-    return {str(agent): bool(certified) for agent, certified in by_agent.rows()}
+def _played(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(pl.col("kind").cast(pl.String) != "search")
+
+
+def _searched(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(pl.col("kind").cast(pl.String) == "search")
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "reward": _Kind(lambda r, chosen, o: earnings.reward(_played(r.curves), chosen, o)),
+    "regret": _Kind(
+        lambda r, chosen, o: panels.regret(_played(r.curves), chosen, o),
+        lambda r: predictions.regret(_played(r.curves)),
+        False,
+    ),
+    "promises": _Kind(lambda r, chosen, o: earnings.promises(_played(r.curves), chosen, o)),
+    "explored": _Kind(lambda r, chosen, o: earnings.explored(_played(r.curves), chosen, o)),
+    "mistakes": _Kind(
+        lambda r, chosen, o: panels.mistakes(r.mistakes, chosen, o),
+        lambda r: predictions.mistakes(r.mistakes),
+        True,
+    ),
+    "mistakes-over-time": _Kind(
+        lambda r, chosen, o: panels.mistakes_over_time(r.mistakes, chosen, o),
+        lambda r: predictions.mistakes_over_time(r.mistakes),
+        False,
+    ),
+    "levels": _Kind(
+        lambda r, chosen, o: panels.levels(r.levels, chosen, o), lambda r: predictions.levels(r.levels), True
+    ),
+    "certificates": _Kind(
+        lambda r, chosen, o: panels.certificates(_played(r.curves), chosen, o),
+        lambda r: predictions.certificates(_played(r.curves), r.mistakes),
+        True,
+    ),
+    "pulls": _Kind(
+        lambda r, chosen, o: searches.pulls(_searched(r.curves), chosen, o),
+        lambda r: searches.finding(_searched(r.curves)),
+        True,
+    ),
+    "times": _Kind(
+        lambda r, chosen, o: panels.times(_played(r.times), chosen, o),
+        lambda r: predictions.times(_played(r.times)),
+        False,
+    ),
+}
+
+
+def certified_agents(results: Results) -> dict[str, bool | None]:
+    """Whether all runs of an agent are certified, or none (False), or some (None)."""
+    share = pl.col("certified").cast(pl.Float64).mean()
+    by_agent = results.curves.group_by("agent", maintain_order=True).agg(share)
+    return {str(agent): {1.0: True, 0.0: False}.get(part) for agent, part in by_agent.rows()}

@@ -1,7 +1,8 @@
 """Figures: each takes a data frame and returns an Altair chart, with or without the runner.
 
 The frames have one row per run and checkpoint; a run is named by agent, family, instance and seed. An
-experiment's `Results` has them all. Several instances make several charts side by side.
+experiment's `Results` has them all. Several instances make several charts side by side. All take `options`:
+``report.Options(lines="mean", y="linear", width=400)``.
 
 Example:
     >>> import polars as pl
@@ -20,8 +21,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from unipac.report import panels
+from unipac.experiments.options import Options
+from unipac.report import earnings, panels
 from unipac.report.lines import configured, draw
+from unipac.report.panels import USUAL
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,25 +32,27 @@ if TYPE_CHECKING:
     Chart = alt.LayerChart | alt.ConcatChart
 
 
-def regret(curves: pl.DataFrame) -> Chart:
+def regret(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
     """Cumulative regret over the rounds, log-log: median over the seeds with a band of 80 %.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret.
+        options: how it looks.
     """
-    return _joined(panels.regret(curves))
+    return _joined(panels.regret(curves, options=options))
 
 
-def mistakes(mistakes: pl.DataFrame) -> Chart:
+def mistakes(mistakes: pl.DataFrame, options: Options = USUAL) -> Chart:
     """N_ε at the end of the runs against ε; the proven bound is dashed.
 
     Args:
         mistakes: columns agent, family, instance, seed, kind, round, eps, mistakes, bound (inf: none).
+        options: how it looks.
     """
-    return _joined(panels.mistakes(mistakes))
+    return _joined(panels.mistakes(mistakes, options=options))
 
 
-def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Chart:
+def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None, options: Options = USUAL) -> Chart:
     """N_ε against the logarithm of the rounds, for one ε.
 
     A family whose instances end at different rounds makes one chart with a point for each instance.
@@ -55,35 +60,69 @@ def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Char
     Args:
         mistakes: as for `mistakes`.
         eps: one of the grid; by default the largest at which some agent made at least ten mistakes.
+        options: how it looks.
     """
-    return _joined(panels.mistakes_over_time(mistakes, eps=eps))
+    return _joined(panels.mistakes_over_time(mistakes, options=options, eps=eps))
 
 
-def levels(levels: pl.DataFrame) -> Chart:
+def levels(levels: pl.DataFrame, options: Options = USUAL) -> Chart:
     """The largest size of each level over seeds and stages; the proven bound is dashed.
 
     Args:
         levels: columns agent, family, instance, seed, stage, level, size, bound (inf: none).
+        options: how it looks.
     """
-    return _joined(panels.levels(levels))
+    return _joined(panels.levels(levels, options=options))
 
 
-def certificates(curves: pl.DataFrame) -> Chart:
+def certificates(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
     """The average gap of the rounds so far (solid) and the average certificate (dashed), log-log.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret, certified_regret (null: none).
+        options: how it looks.
     """
-    return _joined(panels.certificates(curves))
+    return _joined(panels.certificates(curves, options=options))
 
 
-def times(times: pl.DataFrame) -> Chart:
+def times(times: pl.DataFrame, options: Options = USUAL) -> Chart:
     """Seconds against rounds, log-log; for MDPs also the number of plans against episodes.
 
     Args:
         times: columns agent, family, instance, seed, kind, round, seconds, plans (null for bandits).
+        options: how it looks.
     """
-    return _joined(panels.times(times))
+    return _joined(panels.times(times, options=options))
+
+
+def reward(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
+    """The average reward of the rounds so far.
+
+    Args:
+        curves: columns agent, family, instance, seed, kind, round, regret, reward.
+        options: how it looks.
+    """
+    return _joined(earnings.reward(curves, options=options))
+
+
+def promises(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
+    """The certificates (dashed) and the gaps (solid) of the rounds since the point before.
+
+    Args:
+        curves: columns agent, family, instance, seed, kind, round, regret, claimed (the sum of all certificates).
+        options: how it looks.
+    """
+    return _joined(earnings.promises(curves, options=options))
+
+
+def explored(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
+    """Rounds in which a guard explored, so far.
+
+    Args:
+        curves: columns agent, family, instance, seed, kind, round, regret, explored (null: no guard).
+        options: how it looks.
+    """
+    return _joined(earnings.explored(curves, options=options))
 
 
 def _joined(drawn: panels.Drawn) -> Chart:

@@ -8,49 +8,112 @@ from pathlib import Path
 from typing import Any
 
 from unipac.experiments.builtin import EXPERIMENTS
-from unipac.experiments.findings import Finding
-from unipac.experiments.results import Results, load
+from unipac.experiments.experiment import Experiment
+from unipac.experiments.judging import judge
+from unipac.experiments.options import Options
+from unipac.experiments.reading import restored
+from unipac.experiments.registry import SpecError
+from unipac.experiments.results import load
+from unipac.experiments.spec import Spec, digest, meets
 from unipac.experiments.store import SPEC, Store, StoreError
 from unipac.report.content import Section
 from unipac.report.style import accuracy, number
 
 
-def sections(folder: str | os.PathLike[str]) -> list[Section]:
-    """All experiments of a folder, its own or those of the folders in it, that have a finished cell."""
+def sections(folder: str | os.PathLike[str], options: Options | None = None) -> list[Section]:
+    """All experiments of a folder, its own or those of the folders in it, that have a finished cell.
+
+    Args:
+        folder: of a run, or of several.
+        options: what the report should look like; what they do not say is as the file of the experiment says.
+    """
     root = Path(folder)
     if (root / SPEC).exists():
-        return [section(root)]
+        return [section(root, options)]
     found = sorted(file.parent for file in root.glob(f"*/{SPEC}") if any(file.parent.glob("*/*.parquet")))
     if not found:
         raise StoreError(
             f"{root}: holds no run with a finished cell; give the folder that `unipac run` wrote"
         )
-    return [section(part) for part in found]
+    return [section(part, options) for part in found]
 
 
-def section(folder: str | os.PathLike[str]) -> Section:
-    """The experiment of one folder."""
+def section(folder: str | os.PathLike[str], options: Options | None = None) -> Section:
+    """The experiment of one folder; the options as for `sections`."""
     store = Store(folder)
-    spec = store.spec()
+    kept = store.spec()
+    try:
+        spec = restored(kept)
+    except (SpecError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"{store.root / SPEC}: of another form ({error}); delete it and run again: finished cells are kept"
+        ) from None
     results = load(folder)
     runs = [line["run"] for line in store.machine() if "run" in line]
     commands = dict.fromkeys(run["command"] for run in runs if run.get("command"))
+    ours = _built_in(kept)
+    stated = [judge(p, _places(spec, p.instance, p.agent, p.times), results) for p in spec.predictions]
     return Section(
-        name=spec["name"],
-        title=spec.get("title") or spec["name"],
-        description=spec.get("description") or "",
+        name=spec.name,
+        title=spec.title,
+        description=spec.description,
         results=results,
-        findings=_predicted(spec, results),
-        parameters=_parameters(spec),
+        findings=[*stated, *(ours.predict(results) if ours else [])],
+        parameters=_parameters(kept),
         command="\n".join(commands),
+        options=(options or Options()).over(spec.report),
+        agents={agent.label: agent.agent for agent in spec.agents},
+        conclusion=ours.conclude(results) if ours else [],
+        made=_made(kept, runs),
+        general=ours is not None and not spec.predictions,
     )
 
 
-def _predicted(spec: Mapping[str, Any], results: Results) -> list[Finding]:
-    """What a built-in experiment predicts; nothing for one of the user's own, whatever its name."""
+def _built_in(spec: Mapping[str, Any]) -> Experiment | None:
+    """The built-in experiment of a folder; None for one of the user's own, whatever its name."""
     known = EXPERIMENTS.get(spec["name"], ())
-    ours = len(known) == 1 and known[0].title == spec.get("title")
-    return known[0].predict(results) if ours else []
+    return known[0] if len(known) == 1 and known[0].title == spec.get("title") else None
+
+
+def _places(spec: Spec, instance: str | None, *agents: str | None) -> list[str]:
+    """The labels of the instances that a prediction is about: those that its agents play."""
+    players = [agent for agent in spec.agents if agent.label in agents]
+    return [
+        place.label
+        for place in spec.instances
+        if instance in (None, place.label, place.family) and all(meets(agent, place) for agent in players)
+    ]
+
+
+def _made(spec: Mapping[str, Any], runs: list[dict[str, Any]]) -> dict[str, str]:
+    """When, where and by what the results were computed; each different answer once."""
+    told = {
+        "computed": [str(run["started"]) for run in runs if run.get("started")],
+        "machine": [
+            ", ".join(str(run[key]) for key in ("processor", "machine", "system") if run.get(key))
+            for run in runs
+        ],
+        "versions": [
+            ", ".join(
+                f"{name} {version}"
+                for name, version in {**_mapping(run.get("versions")), "python": run.get("python")}.items()
+                if version
+            )
+            for run in runs
+        ],
+        "engine": [
+            str(run["engine"]) + (f", {run['workers']} workers" if run.get("workers") else "")
+            for run in runs
+            if run.get("engine")
+        ],
+    }
+    answers = {name: "; ".join(dict.fromkeys(filter(None, lines))) for name, lines in told.items()}
+    described = {name: answer for name, answer in answers.items() if answer}
+    return described | {"digest of the spec": f"sha256:{digest(spec)}"}
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, str]:

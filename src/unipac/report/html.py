@@ -23,6 +23,8 @@ from unipac.report.style import CONFIG
 from unipac.report.tables import summary
 
 MARK = b'<meta name="generator" content="unipac">'
+MOST_COLUMNS = 11
+"""Of one table; a wider one is cut in two."""
 VERDICTS = ("seen", "NOT seen", "not decided")
 
 
@@ -32,14 +34,34 @@ class _Told(NamedTuple):
     id: str
     section: Section
     figures: list[Figure]
-    certified: dict[str, bool]
+    certified: dict[str, bool | None]
     table: pl.DataFrame
+
+    @property
+    def tables(self) -> list[pl.DataFrame]:
+        """The table, cut in two where it is wide; both begin with agent and instance."""
+        names = self.table.columns
+        if len(names) <= MOST_COLUMNS:
+            return [self.table]
+        cut = 2 + (len(names) - 2) // 2
+        return [self.table.select(names[:cut]), self.table.select(*names[:2], *names[cut:])]
 
     @property
     def findings(self) -> list[tuple[str, Finding]]:
         """Every finding with the place on the page that it belongs to."""
-        of_figures = [(f"{self.id}-{figure.name}", figure.finding) for figure in self.figures]
-        return of_figures + [(f"{self.id}-findings", finding) for finding in self.section.findings]
+        of_figures = [
+            (f"{self.id}-{figure.name}", figure.finding) for figure in self.figures if figure.finding
+        ]
+        place = f"{self.id}-findings"
+        others = [(place, finding) for finding in (*self.section.findings, *self.besides)]
+        return of_figures + others
+
+    @property
+    def besides(self) -> list[Finding]:
+        """What is proven, of figures that are not drawn."""
+        drawn = {figure.name for figure in self.figures}
+        found = self.section.found.items()
+        return [finding for name, finding in found if name not in drawn and finding.seen is not None]
 
 
 def write(
@@ -82,8 +104,8 @@ def render(
                 id=f"{slug(section.name.lower())}-{i}",
                 section=section,
                 figures=[figure.with_looks(chosen) for figure in section.figures],
-                certified=certified_agents(section.results),
-                table=summary(section.results),
+                certified=certified_agents(section.shown),
+                table=summary(section.shown),
             )
         )
     specs: list[dict[str, Any]] = []

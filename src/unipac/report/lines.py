@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from unipac.report.style import PICTURE_CONFIG, Looks, count_ticks, log_ticks, number
+from unipac.report.style import PICTURE_CONFIG, REFERENCE, Looks, count_ticks, log_ticks, number
 
 if TYPE_CHECKING:
     import altair as alt
@@ -24,6 +24,8 @@ MOST_BANDS = 6
 """Agents with a band; more would blend to grey."""
 PICTURE_WIDTH, PICTURE_HEIGHT = 560, 330
 PAGE_HEIGHT = 270
+_DASHES = ([1, 0], [6, 4])
+"""Of the first line, and of the other."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,15 @@ class Axis:
 
     title: str
     """With the unit."""
-    scale: Literal["log", "counts", "linear", "whole"]
-    """counts: logarithm of 1 + count, so that zero has a place; whole: linear with whole numbers only."""
+    scale: Literal["log", "counts", "linear", "near", "whole"]
+    """counts: logarithm of 1 + count, so that zero has a place; near: linear without zero; whole: linear with
+    whole numbers only."""
+
+    def asked(self, scale: str | None) -> Axis:
+        """The same on another scale, if one is asked for; counts have their own logarithm."""
+        if scale == "linear" and self.scale in ("log", "counts"):
+            return replace(self, scale="linear")
+        return replace(self, scale="log") if scale == "log" and self.scale in ("linear", "near") else self
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,20 @@ class Panel:
     lines: tuple[str, ...]
     """What the solid and the dashed lines are."""
     looks: Looks
+    reference: pl.DataFrame | None = None
+    """Columns x, y: one line for all agents, dashed and grey, such as a lower bound; its name ends `lines`."""
+    width: int | None = None
+    height: int | None = None
+    """In pixels; None for the usual size."""
+
+    @property
+    def drawn(self) -> list[str]:
+        """Of `lines`, those that are there."""
+        present = set(self.rows["line"])
+        return [line for line in self.lines if line in present or self._is_reference(line)]
+
+    def _is_reference(self, line: str) -> bool:
+        return self.reference is not None and line == self.lines[-1]
 
     @property
     def agents(self) -> list[str]:
@@ -107,14 +130,19 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
         "agent:N", scale=alt.Scale(domain=agents, range=[look.shape for look in chosen]), legend=legend
     )
     dash_legend: Any = None
-    if not page and len(panel.lines) > 1:
+    if not page and len(panel.drawn) > 1:
         dash_legend = alt.Legend(
             orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, direction="vertical"
         )
     dash = alt.StrokeDash(
-        "line:N", scale=alt.Scale(domain=list(panel.lines), range=[[1, 0], [6, 4]]), legend=dash_legend
+        "line:N",
+        scale=alt.Scale(domain=panel.drawn, range=[_DASHES[panel.lines.index(line)] for line in panel.drawn]),
+        legend=dash_legend,
     )
-    x, y = _encoded(alt.X, "x", panel.x, rows["x"]), _encoded(alt.Y, "y", panel.y, _heights(rows))
+    heights = _heights(rows, panel.y.scale)
+    if panel.reference is not None:
+        heights = pl.concat([heights, panel.reference["y"]])
+    x, y = _encoded(alt.X, "x", panel.x, rows["x"]), _encoded(alt.Y, "y", panel.y, heights)
     layers = []
     band = rows.filter(pl.col("low").is_not_null() & (pl.col("low") != pl.col("high")))
     if len(band) and len(agents) <= MOST_BANDS:
@@ -123,7 +151,7 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
             .mark_area(opacity=0.14, aria=False)
             .encode(
                 x=x,
-                y=_encoded(alt.Y, "low", panel.y, _heights(rows)),
+                y=_encoded(alt.Y, "low", panel.y, heights),
                 y2="high:Q",
                 color=color,
                 detail="line:N",
@@ -136,6 +164,13 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
         alt.Tooltip("x:Q", title=panel.x.title, format=",.4~g"),
         alt.Tooltip("y:Q", title=panel.y.title, format=",.4~g"),
     ]
+    if panel.reference is not None:
+        line = panel.reference.select(pl.lit(panel.lines[-1]).alias("line"), "x", "y")
+        layers.append(
+            alt.Chart(_values(line))
+            .mark_line(strokeWidth=2, color=REFERENCE, aria=False)
+            .encode(x=x, y=y, strokeDash=dash)
+        )
     layers.append(
         alt.Chart(_values(rows.select("agent", "line", "x", "y")))
         .mark_line(strokeWidth=2, strokeJoin="round", aria=False)
@@ -148,10 +183,14 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
     )
     chart: alt.LayerChart = alt.layer(*layers).resolve_legend(color="shared", shape="shared")
     if page:
-        chart = chart.properties(width="container", height=PAGE_HEIGHT)
+        chart = chart.properties(width="container", height=panel.height or PAGE_HEIGHT)
     else:
-        title = alt.Title(panel.figure, subtitle=textwrap.wrap(panel.title, 70), anchor="start", offset=12)
-        chart = chart.properties(width=PICTURE_WIDTH, height=PICTURE_HEIGHT, title=title)
+        letters = max(20, (panel.width or PICTURE_WIDTH) // 8)
+        title = alt.Title(
+            panel.figure, subtitle=textwrap.wrap(panel.title, letters), anchor="start", offset=12
+        )
+        size = {"width": panel.width or PICTURE_WIDTH, "height": panel.height or PICTURE_HEIGHT}
+        chart = chart.properties(**size, title=title)
     return chart.properties(description=panel.alt)
 
 
@@ -162,8 +201,11 @@ def configured(chart: alt.LayerChart | alt.ConcatChart) -> alt.LayerChart | alt.
     return chart
 
 
-def _heights(rows: pl.DataFrame) -> pl.Series:
-    return pl.concat([rows["y"], rows["low"].drop_nulls(), rows["high"].drop_nulls()])
+def _heights(rows: pl.DataFrame, scale: str) -> pl.Series:
+    low = pl.col("low")
+    if scale == "log":  # a band that reaches to zero does not stretch the axis
+        low = pl.max_horizontal(low, pl.when(low.is_not_null()).then(pl.col("y") / 10))
+    return pl.concat([rows["y"], rows.select(low).to_series().drop_nulls(), rows["high"].drop_nulls()])
 
 
 def _above(band: pl.DataFrame, y: Any) -> pl.DataFrame:
@@ -180,6 +222,11 @@ def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> 
     if axis.scale == "linear":
         high = float(values.max() or 0) or 1.0  # type: ignore[arg-type]
         scale = alt.Scale(domain=[min(0.0, float(values.min() or 0)), high * 1.05], nice=False)  # type: ignore[arg-type]
+        return channel(f"{column}:Q", scale=scale, axis=alt.Axis(title=title, tickCount=5))
+    if axis.scale == "near":
+        low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]
+        margin = 0.05 * (high - low) or 0.5
+        scale = alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
         return channel(f"{column}:Q", scale=scale, axis=alt.Axis(title=title, tickCount=5))
     if axis.scale == "whole":
         low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]

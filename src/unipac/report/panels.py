@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import polars as pl
 
 from unipac._text import slug
+from unipac.experiments.options import Options
 from unipac.experiments.results import labels
 from unipac.report.frames import (
     Panels,
@@ -21,6 +22,17 @@ from unipac.report.frames import (
 )
 from unipac.report.lines import Axis, Panel
 from unipac.report.style import Looks, accuracy, looks
+from unipac.report.summaries import (
+    SMALLEST_REGRET,
+    above,
+    band,
+    labelled,
+    left_out,
+    plain,
+    sentences,
+    summarised,
+    wanted,
+)
 
 REGRET = ("agent", "family", "instance", "seed", "kind", "round", "regret")
 MISTAKES = ("agent", "family", "instance", "seed", "kind", "round", "eps", "mistakes", "bound")
@@ -28,11 +40,9 @@ LEVELS = ("agent", "family", "instance", "seed", "stage", "level", "size", "boun
 CERTIFICATES = (*REGRET, "certified_regret")
 TIMES = ("agent", "family", "instance", "seed", "kind", "round", "seconds", "plans")
 
-SMALLEST_REGRET = 1e-12
-"""Less is rounding, and has no place on a log axis."""
 MOST_OF_FAMILY = 3
 """Instances of one sweep in the figures that have no rounds on the x axis."""
-BAND = "The line is the median over the seeds; the band, drawn for up to six agents, holds 80 % of them."
+USUAL = Options()
 
 
 class Drawn(NamedTuple):
@@ -44,71 +54,85 @@ class Drawn(NamedTuple):
     """How to read them, and what is left out."""
 
 
-def regret(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
-    """Cumulative regret: median over the seeds with a band."""
+def regret(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
+    """Cumulative regret: one line for each agent with a band."""
     require(curves, REGRET, "curves")
+    curves = wanted(curves, options)
     positive = curves.filter(pl.col("regret") > SMALLEST_REGRET)
-    dropped = _left_out(curves, positive, "regret unknown or zero throughout")
-    return _over_rounds(
+    log = options.y != "linear"
+    return over_rounds(
         "Regret",
         curves.filter(pl.col("regret").is_not_null()),
         chosen or looks(labels(curves, "agent")),
-        lambda part: _median_with_band(part.rename({"regret": "y"})).filter(pl.col("y") > SMALLEST_REGRET),
+        lambda part: above(summarised(part.rename({"regret": "y"}), options), log),
         y=Axis("cumulative regret", "log"),
-        caption=_sentences(BAND, "Both axes are logarithmic; zeros are not drawn.", dropped),
+        options=options,
+        caption=sentences(
+            band(options),
+            "Zeros are not drawn." if log else "",
+            left_out(curves, positive if log else curves, "regret unknown or zero throughout"),
+        ),
     )
 
 
-def mistakes(mistakes: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
+def mistakes(mistakes: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """N_ε at the end against ε, with its bound."""
     require(mistakes, MISTAKES, "mistakes")
-    title = "Mistakes for every ε at once"
+    title = options.title or "Mistakes for every ε at once"
     chosen = chosen or looks(labels(mistakes, "agent"))
     if mistakes["eps"].n_unique() == 1:
         return Drawn(title, [], "There is one ε only: see the table.")
     final = final_counts(mistakes)
-    units = split(final, join_growing=False, of_family=MOST_OF_FAMILY)
+    units = split(wanted(final, options), join_growing=False, of_family=MOST_OF_FAMILY)
     panels = []
     for name, belongs in units.shown.items():
-        part = _labelled(final.filter(belongs))
+        part = labelled(final.filter(belongs))
         measured = part.rename({"eps": "x", "mistakes": "y"}).with_columns(pl.col("y").cast(pl.Float64))
         bound = part.group_by("agent", x="eps").agg(y=pl.col("bound").max()).filter(pl.col("y").is_finite())
-        rows = pl.concat(
-            [_median_with_band(measured, line="measured"), _plain(bound, "proven bound")], how="vertical"
-        )
+        rows = [summarised(measured, options), plain(bound, "proven bound")]
         panels.append(
             Panel(
                 name=f"mistakes-{slug(name.lower())}",
                 figure=title,
                 title=name,
-                x=Axis("ε", "log"),
-                y=Axis(f"{rounds_name(part)} with a gap above ε", "counts"),
-                rows=rows,
+                x=Axis("ε", "log").asked(options.x),
+                y=Axis(f"{rounds_name(part)} with a gap above ε", "counts").asked(options.y),
+                rows=pl.concat(rows, how="vertical"),
                 lines=("measured", "proven bound"),
                 looks=chosen,
+                width=options.width,
+                height=options.height,
             )
         )
-    caption = f"{BAND} Dashed: the proven bound, where there is one. The counts are on a log(1 + n) axis."
-    return Drawn(title, panels, _sentences(caption, units.note))
+    caption = f"{band(options)} Dashed: the proven bound, where there is one."
+    scale = "" if options.y == "linear" else "The counts are on a log(1 + n) axis."
+    return Drawn(title, panels, sentences(caption, scale, units.note))
 
 
 def mistakes_over_time(
-    mistakes: pl.DataFrame, chosen: Looks | None = None, *, eps: float | None = None
+    mistakes: pl.DataFrame,
+    chosen: Looks | None = None,
+    options: Options = USUAL,
+    *,
+    eps: float | None = None,
 ) -> Drawn:
     """N_ε for one ε along the rounds, or at the end of runs of growing length."""
     require(mistakes, MISTAKES, "mistakes")
-    title = "Mistakes over time"
+    title = options.title or "Mistakes over time"
     chosen = chosen or looks(labels(mistakes, "agent"))
-    units = split(mistakes, join_growing=True)
+    units = split(wanted(mistakes, options), join_growing=True)
     panels = []
     for name in units.shown:
         at, part = mistakes_along(mistakes, units, name, eps)
         if at is None:
             continue
-        part = _labelled(part).with_columns(y=pl.col("mistakes").cast(pl.Float64))
-        rows = _median_with_band(part.filter(pl.col("x") > 0))
+        part = labelled(part).with_columns(y=pl.col("mistakes").cast(pl.Float64))
+        rows = summarised(part.filter(pl.col("x") > 0), options)
         counts = [n for n in rows.group_by("agent").agg(pl.col("y").max())["y"] if n > 0]
         far_apart = len(counts) > 0 and min(counts) * 30 < max(counts)  # medians may all be 0
+        scale: Literal["counts", "linear"] = (
+            "counts" if options.y == "log" or (options.y is None and far_apart) else "linear"
+        )
         counted = rounds_name(part)
         length = f"length of the run, {counted}" if name in units.growing else counted
         panels.append(
@@ -116,17 +140,17 @@ def mistakes_over_time(
                 name=f"mistakes-over-time-{slug(name.lower())}",
                 figure=title,
                 title=f"{name}, ε = {accuracy(at)}",
-                x=Axis(length, "log"),
-                y=Axis(f"{counted} with a gap above ε", "counts" if far_apart else "linear"),
+                x=Axis(length, "log").asked(options.x),
+                y=Axis(f"{counted} with a gap above ε", scale),
                 rows=rows,
                 lines=("measured",),
                 looks=chosen,
+                width=options.width,
+                height=options.height,
             )
         )
-    grows = (
-        " Where instances differ in length, each is one point, at its last round." if units.growing else ""
-    )
-    return Drawn(title, panels, _sentences(f"{BAND}{grows}", units.note))
+    grows = "Where instances differ in length, each is one point, at its last round." if units.growing else ""
+    return Drawn(title, panels, sentences(band(options), grows, units.note))
 
 
 def mistakes_along(
@@ -143,110 +167,117 @@ def mistakes_along(
     return at, along_rounds(mistakes.filter(pl.col("eps") == at), units, name)
 
 
-def levels(levels: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
+def levels(levels: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """The largest size of each level over seeds and stages, with its bound."""
     require(levels, LEVELS, "levels")
-    title = "Level sizes"
+    title = options.title or "Level sizes"
     chosen = chosen or looks(labels(levels, "agent"))
     has_levels = (pl.col("bound").is_finite() | (pl.col("level") > 1)).any().over("agent")
     used = levels.filter(has_levels & (pl.col("size") > 0)).with_columns(round=pl.lit(0))
-    units = split(used, join_growing=False, of_family=MOST_OF_FAMILY)
+    units = split(wanted(used, options), join_growing=False, of_family=MOST_OF_FAMILY)
     panels = []
     for name, belongs in units.shown.items():
-        part = _labelled(used.filter(belongs))
+        part = labelled(used.filter(belongs))
         largest = part.group_by("agent", x=pl.col("level").cast(pl.Float64)).agg(
             y=pl.col("size").max().cast(pl.Float64), bound=pl.col("bound").max()
         )
         bound = largest.select("agent", "x", y="bound").filter(pl.col("y").is_finite())
-        rows = pl.concat([_plain(largest.drop("bound"), "largest size"), _plain(bound, "proven bound")])
+        rows = pl.concat([plain(largest.drop("bound"), "largest size"), plain(bound, "proven bound")])
         panels.append(
             Panel(
                 name=f"levels-{slug(name.lower())}",
                 figure=title,
                 title=name,
                 x=Axis("level", "whole"),
-                y=Axis("vectors in the level", "log"),
+                y=Axis("vectors in the level", "log").asked(options.y),
                 rows=rows,
                 lines=("largest size", "proven bound"),
                 looks=chosen,
+                width=options.width,
+                height=options.height,
             )
         )
     caption = "Solid: the largest size over seeds and stages. Dashed: the proven bound, where there is one."
-    without = _left_out(levels, used, "no levels")
-    return Drawn(title, panels, _sentences(caption, without, units.note))
+    without = left_out(levels, used, "no levels")
+    return Drawn(title, panels, sentences(caption, without, units.note))
 
 
-def certificates(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
+def certificates(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """The average certificate of a round against the average gap."""
     require(curves, CERTIFICATES, "curves")
-    chosen = chosen or looks(labels(curves, "agent"))
+    curves = wanted(curves, options)
     lines = {"gap": "regret", "certificate": "certified_regret"}
     known = curves.filter(pl.col("certified_regret").is_not_null())
+    log = options.y != "linear"
 
     def aggregated(part: pl.DataFrame) -> pl.DataFrame:
         per_round = [
-            _median_with_band(part.with_columns(y=pl.col(column) / free_rounds(part)), line=line)
+            summarised(part.with_columns(y=pl.col(column) / free_rounds(part)), options, line)
             for line, column in lines.items()
         ]
-        return pl.concat(per_round).filter(pl.col("y") > SMALLEST_REGRET)
+        return above(pl.concat(per_round), log)
 
-    return _over_rounds(
+    return over_rounds(
         "Certificates and gaps",
         known,
-        chosen,
+        chosen or looks(labels(curves, "agent")),
         aggregated,
         y=Axis("average over the choices so far", "log"),
-        caption=_sentences(
-            BAND,
+        options=options,
+        caption=sentences(
+            band(options),
             "Solid: the true average gap. Dashed: the average certificate, what the agent can vouch for.",
-            "Zeros are not drawn.",
-            _left_out(curves, known, "nothing certified"),
+            "Zeros are not drawn." if log else "",
+            left_out(curves, known, "nothing certified"),
         ),
         lines=tuple(lines),
     )
 
 
-def times(times: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
+def times(times: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """Seconds against rounds; for MDPs also plans against episodes."""
     require(times, TIMES, "times")
     chosen = chosen or looks(labels(times, "agent"))
-    seconds = _over_rounds(
+    seconds = over_rounds(
         "Time",
         times.filter(pl.col("seconds") > 0),
         chosen,
-        lambda part: _median_with_band(part.rename({"seconds": "y"})),
+        lambda part: summarised(part.rename({"seconds": "y"}), options),
         y=Axis("seconds", "log"),
-        caption=BAND,
+        options=options,
+        caption=band(options),
     )
     planned = times.filter(pl.col("plans") > 0).with_columns(pl.col("plans").cast(pl.Float64))
     if len(planned) == 0:
         return seconds
-    plans = _over_rounds(
+    plans = over_rounds(
         "Plans",
         planned,
         chosen,
-        lambda part: _median_with_band(part.rename({"plans": "y"})),
+        lambda part: summarised(part.rename({"plans": "y"}), options),
         y=Axis("times planned", "log"),
+        options=options,
         caption="",
     )
-    return Drawn("Time and plans", seconds.panels + plans.panels, seconds.caption)
+    return Drawn(options.title or "Time and plans", seconds.panels + plans.panels, seconds.caption)
 
 
-def _over_rounds(
+def over_rounds(
     title: str,
     frame: pl.DataFrame,
     chosen: Looks,
     aggregated: Callable[[pl.DataFrame], pl.DataFrame],
     *,
     y: Axis,
+    options: Options,
     caption: str,
     lines: tuple[str, ...] = ("measured",),
 ) -> Drawn:
     """A figure with rounds on its x axes."""
-    units = split(frame, join_growing=True)
+    units = split(wanted(frame, options), join_growing=True)
     panels = []
     for name in units.shown:
-        part = _labelled(along_rounds(frame, units, name)).filter(pl.col("x") > 0)
+        part = labelled(along_rounds(frame, units, name)).filter(pl.col("x") > 0)
         rows = aggregated(part)
         if len(rows) == 0:
             continue
@@ -255,53 +286,16 @@ def _over_rounds(
         panels.append(
             Panel(
                 name=f"{slug(title.lower())}-{slug(name.lower())}",
-                figure=title,
+                figure=options.title or title,
                 title=name,
-                x=Axis(length, "log"),
-                y=y,
+                x=Axis(length, "log").asked(options.x),
+                y=y.asked(options.y),
                 rows=rows,
                 lines=lines,
                 looks=chosen,
+                width=options.width,
+                height=options.height,
             )
         )
     grows = "Where instances differ in length, each is one point, at its last round." if units.growing else ""
-    return Drawn(title, panels, _sentences(caption, grows, units.note))
-
-
-def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col("agent").cast(pl.String))
-
-
-def _median_with_band(frame: pl.DataFrame, line: str = "measured") -> pl.DataFrame:
-    """Median, 10 % and 90 % quantiles of `y` by agent and `x`; no band where there is one seed."""
-    value = pl.col("y").cast(pl.Float64)
-    several = pl.len() > 1
-    return (
-        frame.group_by("agent", "x")
-        .agg(
-            y=value.median(),
-            low=pl.when(several).then(value.quantile(0.1, "linear")),
-            high=pl.when(several).then(value.quantile(0.9, "linear")),
-        )
-        .select("agent", pl.lit(line).alias("line"), "x", "y", "low", "high")
-        .sort("agent", "x")
-    )
-
-
-def _plain(frame: pl.DataFrame, line: str) -> pl.DataFrame:
-    """Lines without a band."""
-    empty = pl.lit(None, dtype=pl.Float64)
-    return frame.select(
-        "agent", pl.lit(line).alias("line"), "x", "y", empty.alias("low"), empty.alias("high")
-    ).sort("agent", "x")
-
-
-def _left_out(frame: pl.DataFrame, drawn: pl.DataFrame, why: str) -> str:
-    """A sentence that names the agents without a line, or nothing."""
-    present = set(labels(drawn, "agent"))
-    absent = [agent for agent in labels(frame, "agent") if agent not in present]
-    return f"Without a line ({why}): {', '.join(absent)}." if absent else ""
-
-
-def _sentences(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
+    return Drawn(options.title or title, panels, sentences(caption, grows, units.note))

@@ -17,11 +17,11 @@ from unipac.report.panels import (
     LEVELS,
     MISTAKES,
     REGRET,
-    SMALLEST_REGRET,
     TIMES,
     mistakes_along,
 )
 from unipac.report.style import accuracy, number
+from unipac.report.summaries import SMALLEST_REGRET
 
 FLAT = 0.02
 """Relative differences of means below this are not told apart."""
@@ -279,21 +279,27 @@ def certificates(curves: pl.DataFrame, mistakes: pl.DataFrame | None = None) -> 
     )
     chance = least_likely(runs)
     above, counts = _certificates_above(mistakes)
-    final = ends(checked).filter(pl.col("regret") > SMALLEST_REGRET)
-    tightness = (
-        final.group_by("agent", maintain_order=True)
-        .agg(ratio=(pl.col("certified_regret") / pl.col("regret")).median())
-        .rows()
-    )
+    ratios = ratio_of_certified(checked).filter(pl.col("ratio").is_not_null())
     listed = _listed(
-        [f"{agent} {number(ratio, 2)}" for agent, ratio in tightness[:MOST_LISTED]], len(tightness)
+        [
+            f"{agent} on {instance} {number(ratio, 2)}"
+            for agent, instance, ratio in ratios.head(MOST_LISTED).rows()
+        ],
+        len(ratios),
     )
     parts = [f"{chance.failures} of {chance.runs} runs had one below the truth{chance.comment}."]
     if counts:
         parts.append(f"Certificates above ε were more than proven in {above} of {counts} counts.")
     if listed:
-        parts.append(f"Certified regret over regret, median: {listed}.")
+        parts.append(f"Certified regret over regret, median of the runs: {listed}.")
     return Finding(prediction, chance.kept and above == 0, " ".join(parts))
+
+
+def ratio_of_certified(curves: pl.DataFrame) -> pl.DataFrame:
+    """Certified regret over regret at the end, the median of the runs, by agent and instance: never pooled."""
+    ratio = pl.when(pl.col("regret") > SMALLEST_REGRET).then(pl.col("certified_regret") / pl.col("regret"))
+    pairs = ends(curves).group_by("agent", "instance", maintain_order=True)
+    return pairs.agg(ratio=ratio.median())
 
 
 def _certificates_above(mistakes: pl.DataFrame | None) -> tuple[int, int]:

@@ -7,52 +7,57 @@ import polars as pl
 from unipac._text import slug
 from unipac.experiments.chance import least_likely
 from unipac.experiments.findings import Finding
+from unipac.experiments.options import Options
 from unipac.experiments.results import labels
 from unipac.report.lines import Axis, Panel
-from unipac.report.panels import Drawn
+from unipac.report.panels import USUAL, Drawn
 from unipac.report.style import Looks, looks, number
+from unipac.report.summaries import wanted
 
 TITLE = "Pulls against the lower bound"
 PAIR = ("agent", "instance")
 MOST_LISTED = 10
 
 
-def pulls(curves: pl.DataFrame, chosen: Looks | None = None) -> Drawn:
+def pulls(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
     """Mean pulls of each search on each instance against the lower bound of the instance.
 
     Args:
         curves: the rows of searches, with the columns agent, instance, round, certified_regret, least_pulls.
         chosen: colours and symbols.
+        options: of a report.
     """
-    stopped = _stopped(curves)
+    stopped = _stopped(wanted(curves, options) if options.instances else curves)
     if len(stopped) == 0:
-        return Drawn(TITLE, [], "No search with a known lower bound has stopped by itself.")
+        return Drawn(options.title or TITLE, [], "No search with a known lower bound has stopped by itself.")
     names = ", ".join(labels(stopped, "instance"))
+    error = [pl.col("mean") - pl.col("error"), pl.col("mean") + pl.col("error")]
+    low, high = error if options.lines == "mean" else [pl.col("low"), pl.col("high")]
     measured = stopped.select(
-        "agent", pl.lit("mean pulls").alias("line"), x="least", y="mean", low="low", high="high"
+        "agent", pl.lit("mean pulls").alias("line"), x="least", y="mean", low=low, high=high
     )
-    empty = pl.lit(None, dtype=pl.Float64)
-    least = stopped.select(
-        "agent", pl.lit("lower bound").alias("line"), x="least", y="least", low=empty, high=empty
-    )
+    least = stopped.select(x="least", y="least").unique().sort("x")
+    if len(least) == 1:  # a line needs two ends
+        least = pl.concat([least / 2, least * 2])
     panel = Panel(
         name=slug(TITLE.lower()),
-        figure=TITLE,
+        figure=options.title or TITLE,
         title=names,
-        x=Axis("pulls that any method needs on average", "log"),
-        y=Axis("pulls until it stopped", "log"),
-        rows=pl.concat([measured, least])
-        .with_columns(pl.col("agent").cast(pl.String))
-        .sort("agent", "line", "x"),
+        x=Axis("pulls that any method needs on average", "log").asked(options.x),
+        y=Axis("pulls until it stopped", "log").asked(options.y),
+        rows=measured.with_columns(pl.col("agent").cast(pl.String)).sort("agent", "line", "x"),
         lines=("mean pulls", "lower bound"),
         looks=chosen or looks(labels(curves, "agent")),
+        reference=least,
+        width=options.width,
+        height=options.height,
     )
+    width = "is ± one standard error" if options.lines == "mean" else "holds 80 % of them"
     caption = (
         "One point for each search and instance: the mean over the seeds; the band, drawn for up to six searches,"
-        " holds 80 % of them. Dashed, the same for all: T* log(1/(2.4 δ)), the least mean number of pulls of any"
-        " method."
+        f" {width}. Dashed, one for all: T* log(1/(2.4 δ)), the least mean number of pulls of any method."
     )
-    return Drawn(TITLE, [panel], caption)
+    return Drawn(options.title or TITLE, [panel], caption)
 
 
 def finding(curves: pl.DataFrame) -> Finding:

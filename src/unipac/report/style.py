@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
 """The palette of Okabe and Ito (2008), for all kinds of colour vision; its yellow is darkened for white."""
+REFERENCE = "#5b646d"
+"""The grey of a line that belongs to no agent, such as a lower bound."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'Liberation Sans', sans-serif"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -55,12 +58,56 @@ class Look(NamedTuple):
 Looks = Mapping[str, Look]
 
 
-def looks(agents: Iterable[str]) -> dict[str, Look]:
-    """A colour and a symbol for each agent, in the order given; 24 agents until a pair comes again."""
-    unique = dict.fromkeys(agents)
-    return {
-        agent: Look(OKABE_ITO[i % len(OKABE_ITO)], SHAPES[i % len(SHAPES)]) for i, agent in enumerate(unique)
-    }
+HOMES: Looks = {
+    name: Look(OKABE_ITO[color], SHAPES[shape])
+    for name, (color, shape) in {
+        "NestedOFUL": (0, 0),
+        "OFUL": (1, 1),
+        "Guarded": (2, 2),
+        "LinUCB": (3, 3),
+        "CertVI": (4, 4),
+        "QLearning": (5, 5),
+        "UBEV": (6, 0),
+        "UPACOFUL": (7, 1),
+        "UPACLSVI": (2, 4),
+        "LSVIUCB": (3, 1),
+        "NestedFLUTE": (0, 3),
+        "FLUTE": (1, 5),
+        "NestedVTR": (4, 0),
+        "PhasedElimination": (6, 4),
+    }.items()
+}
+"""The agents that have one look everywhere: on every page, in the docs, in a user's own report."""
+
+
+def looks(agents: Iterable[str], names: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """A colour and a symbol for each agent: its own from `HOMES`, or the next that is free.
+
+    Args:
+        agents: labels, in the order of the report.
+        names: the name of the agent in the registry by its label; by default the first word of the label.
+
+    Of several labels with the same name the first one has its look. 24 agents until a pair comes again.
+
+    Example:
+        >>> looks(["mine", "OFUL (mixture)"])["OFUL (mixture)"] == HOMES["OFUL"]
+        True
+    """
+    unique = list(dict.fromkeys(agents))
+    told = names or {}
+    chosen: dict[str, Look] = {}
+    for agent in unique:
+        home = HOMES.get(told.get(agent, re.split(r"[ (]", agent)[0]))
+        if home is not None and home not in chosen.values():
+            chosen[agent] = home
+    rest = [agent for agent in unique if agent not in chosen]
+    pairs = [Look(OKABE_ITO[i % len(OKABE_ITO)], SHAPES[i % len(SHAPES)]) for i in range(24)]
+    colors = {look.color for look in chosen.values()}
+    free = [pair for pair in pairs if pair not in chosen.values()]
+    free.sort(key=lambda pair: pair.color in colors)  # colours that nobody has come first
+    for i, agent in enumerate(rest):
+        chosen[agent] = free[i % len(free)]
+    return {agent: chosen[agent] for agent in unique}
 
 
 def power_of_ten(exponent: int) -> str:

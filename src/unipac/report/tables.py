@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from unipac.experiments.judging import late
 from unipac.experiments.results import Results, ends, labels
 from unipac.report.frames import final_counts, free_rounds, rounds_name, spread
+from unipac.report.predictions import ratio_of_certified
 from unipac.report.style import accuracy, duration, number
 
 PAIR = ["agent", "instance"]
@@ -18,8 +20,11 @@ FASTEST = 1e-9
 def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     """Means over the seeds at the end of the runs.
 
-    Columns: agent, instance, runs, rounds, certified, regret, regret_error (standard error), for each ε
-    mistakes_ε and bound_ε, certificate (average per choice), violated (runs with a certificate below its
+    Columns: agent, instance, runs, rounds, certified, reward (per round) and regret, each with its standard
+    error as reward_error and regret_error, for each ε mistakes_ε and bound_ε, certificate (average per choice,
+    where proven), ratio (certified regret over regret, median of the runs), claimed (the mean certificate of
+    the last fifth, proven or not), explored, pulls_ratio (mean pulls over the lower bound),
+    violated (runs with a certificate below its
     gap), uncovered (runs in which the truth left a set), refuted (runs whose rewards refute the assumptions),
     seconds (per round), plans.
     """
@@ -28,6 +33,8 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
         runs=pl.len(),
         rounds=pl.col("round").max(),
         certified=pl.col("certified").all(),
+        reward=(pl.col("reward") / pl.col("round")).mean(),
+        reward_error=(pl.col("reward") / pl.col("round")).std() / pl.col("reward").count().sqrt(),
         regret=pl.col("regret").mean(),
         regret_error=pl.col("regret").std() / pl.col("regret").count().sqrt(),
         certificate=(pl.col("certified_regret") / free_rounds(end)).mean(),
@@ -36,8 +43,14 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
         uncovered=(pl.col("uncovered") > 0).sum().cast(pl.Int64)
         * pl.when(pl.col("uncovered").count() > 0).then(1),
         plans=pl.col("plans").cast(pl.Float64).mean(),
+        explored=_mean(end, "explored"),
+        pulls_ratio=pl.col("round").mean() / pl.col("least_pulls").max()
+        if "least_pulls" in end.columns
+        else pl.lit(None, dtype=pl.Float64),
         refuted=(~pl.col("consistent")).sum().cast(pl.Int64) if "consistent" in end.columns else pl.lit(0),
     )
+    for more in (ratio_of_certified(results.curves), _claimed(results.curves)):
+        table = table.join(more, on=PAIR, how="left", maintain_order="left")
     final = final_counts(results.mistakes)
     for level in eps:
         at = final.filter(pl.col("eps") == level).group_by(PAIR)
@@ -57,6 +70,29 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     )
 
 
+def _mean(frame: pl.DataFrame, column: str) -> pl.Expr:
+    """The mean of a column; null if it is not there."""
+    return (
+        pl.col(column).cast(pl.Float64).mean() if column in frame.columns else pl.lit(None, dtype=pl.Float64)
+    )
+
+
+def _claimed(curves: pl.DataFrame) -> pl.DataFrame:
+    """The mean certificate of the last fifth of the choices by agent and instance, proven or not."""
+    if not {"claimed", "free"} <= set(curves.columns):
+        return curves.select(*PAIR, claimed=pl.lit(None, dtype=pl.Float64)).unique(PAIR)
+    parts = [
+        late(part, "claimed").select(
+            *(pl.lit(name).alias(key) for key, name in zip(PAIR, pair, strict=True)), "value"
+        )
+        for pair, part in curves.with_columns(pl.col(PAIR).cast(pl.String)).group_by(
+            PAIR, maintain_order=True
+        )
+    ]
+    claims = pl.concat(parts).group_by(PAIR).agg(claimed=pl.col("value").mean())
+    return claims.with_columns(pl.col(name).cast(curves.schema[name]) for name in PAIR)
+
+
 def some_eps(final: pl.DataFrame, most: int = 3) -> list[float]:
     """A few ε of the grid, large to small, at which some agent made mistakes.
 
@@ -74,12 +110,17 @@ def summary(results: Results) -> pl.DataFrame:
     eps = some_eps(final_counts(results.mistakes))
     table = numbers(results, eps)
     counted = rounds_name(results.curves)
+    single = " or ".join(name.removesuffix("s") for name in counted.split(" or "))
     columns: dict[str, list[str]] = {
         "agent": table["agent"].to_list(),
         "instance": table["instance"].to_list(),
         "guarantee": ["certified" if proven else "not certified" for proven in table["certified"]],
         "runs": [number(n) for n in table["runs"]],
         counted: [number(n) for n in table["rounds"]],
+        f"reward per {single}": [
+            _decimal(mean) + (f" ± {_decimal(error)}" if error is not None else "")
+            for mean, error in table.select("reward", "reward_error").rows()
+        ],
         "regret": [
             number(mean) + (f" ± {number(error, 2)}" if error is not None else "")
             for mean, error in table.select("regret", "regret_error").rows()
@@ -91,6 +132,13 @@ def summary(results: Results) -> pl.DataFrame:
             for count, bound in table.select(f"mistakes_{level}", f"bound_{level}").rows()
         ]
     columns["average certificate"] = [number(x) for x in table["certificate"]]
+    columns["certified regret / regret"] = [number(x) for x in table["ratio"]]
+    columns["late certificate"] = [
+        number(x) + ("" if proven or x is None else " (not proven)")
+        for x, proven in table.select("claimed", "certified").rows()
+    ]
+    columns["explored"] = [number(x) for x in table["explored"]]
+    columns["pulls / lower bound"] = [number(x) for x in table["pulls_ratio"]]
     failures = {"certificate below gap": "violated", "truth outside set": "uncovered"}
     if table["refuted"].sum() > 0:
         failures["assumptions refuted"] = "refuted"
@@ -99,9 +147,14 @@ def summary(results: Results) -> pl.DataFrame:
             "–" if failed is None else f"{failed} of {runs}"
             for failed, runs in table.select(column, "runs").rows()
         ]
-    single = " or ".join(name.removesuffix("s") for name in counted.split(" or "))
     columns[f"time per {single}"] = [duration(x) for x in table["seconds"]]
     columns["plans"] = [number(x) for x in table["plans"]]
     return pl.DataFrame(
         {head: cells for head, cells in columns.items() if any(cell != "–" for cell in cells)}
     )
+
+
+def _decimal(value: float | None) -> str:
+    """A reward: four decimals where it is small, so that mean and error have the same."""
+    known = value is not None and abs(value) < 10
+    return f"{value:.4f}".replace("-", "−") if known else number(value, 4)

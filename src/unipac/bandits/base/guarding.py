@@ -164,6 +164,11 @@ class GuardAgent(BallBounds, BanditAgent):
                 found.append(Level(i, int(self.state.size[i]), bound, float(self.state.beta[i])))
             return found
 
+    @property
+    def explored(self) -> int:
+        """In how many rounds the guard chose, to explore, and not the heuristic."""
+        return sum(level.size for level in self.levels())
+
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
         names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
