@@ -67,7 +67,7 @@ def broken(text, folder):
         elif target.suffix == ".md":
             fine = target in PAGES and (not anchor or anchor in anchors(target.read_text(encoding="utf-8")))
         else:
-            fine = target.suffix == ".png" and target.is_file() and DOCS in target.parents
+            fine = target.suffix in (".png", ".svg") and target.is_file() and DOCS in target.parents
         wrong += [] if fine else [link]
     return wrong
 
@@ -77,6 +77,21 @@ def test_page(page):
     text = page.read_text(encoding="utf-8")
     assert not too_long(text)
     assert not broken(text, page.parent)
+
+
+def test_readme_has_no_long_line():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > LONGEST] == []
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = prose((ROOT / "README.md").read_text(encoding="utf-8"))
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
+    assert len(links) > 20
+    for link in links:
+        path, _, anchor = link.partition("#")
+        assert (ROOT / path).is_file(), link
+        assert not anchor or anchor in anchors((ROOT / path).read_text(encoding="utf-8")), link
 
 
 def test_the_checks_can_fail():
