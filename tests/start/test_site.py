@@ -9,10 +9,8 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from typer.testing import CliRunner
 
 from unipac import registry
-from unipac.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -166,16 +164,6 @@ def test_examples_below_constants_run():
             assert result.failed == 0, path
             tried += result.attempted
     assert tried >= 3
-
-
-def test_commands_of_the_start_page_are_there():
-    """Those of `unipac`, which take too long here, are asked for their help."""
-    blocks = re.findall(r"```console\n(.*?)```", (DOCS / "start.md").read_text(encoding="utf-8"), flags=re.S)
-    commands = re.findall(r"^\$ unipac (\w+)", "".join(blocks), flags=re.M)
-    assert commands == ["warm", "run", "report"]
-    for command in commands:
-        result = CliRunner().invoke(app, [command, "--help"])
-        assert result.exit_code == 0, result.output
 
 
 def test_every_agent_is_in_the_list():
