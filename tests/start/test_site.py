@@ -1,10 +1,12 @@
 """The pages of docs/ as a site: lines, links, the menu, and what is written from the code."""
 
+import ast
 import doctest
 import importlib
 import importlib.util
 import inspect
 import re
+import sys
 from pathlib import Path
 from types import FunctionType
 
@@ -147,6 +149,83 @@ def test_every_public_name_has_a_docstring_and_a_place():
                 missing.append(f"{full}.{name}")
     assert not bare
     assert not missing
+
+
+def all_names(left_out=("unipac.experiments.", "unipac.report.")):
+    """Every public name, once: where it is written, its value and its docstring."""
+    pages = writer()
+    found = {}
+    for full in ("unipac", *(f"unipac.{package}" for package in pages.PACKAGES)):
+        for name in pages.public(full):
+            path, text = pages.described(full, name)
+            found[path] = (getattr(importlib.import_module(full), name), text)
+    return {path: told for path, told in found.items() if not path.startswith(left_out)}
+
+
+def test_every_public_name_has_an_example():
+    """Those of functions, classes and modules are run by pytest where they stand; of constants, below."""
+    names = all_names()
+    assert len(names) > 200
+    assert [path for path, (_, text) in names.items() if ">>> " not in text] == []
+
+
+def untold(cls):
+    """Public attributes of a class that neither a string below them nor its docstring tells of."""
+    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+    (body,) = [
+        node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == cls.__name__
+    ]
+    told = set(re.findall(r"^\s+(\w+):", inspect.getdoc(cls) or "", flags=re.M))
+    told |= {
+        name for base in cls.__mro__[1:] for name in (*vars(base), *getattr(base, "__annotations__", {}))
+    }
+    found = []
+    for node, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            by_words = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "parameter"
+            by_string = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            told |= {node.target.id} if by_words or by_string else set()
+            found.append(node.target.id)
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            found += [
+                target.attr
+                for target in ast.walk(node)
+                if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
+            ]
+    return [
+        name for name in found if not name.startswith("_") and name not in told and not hasattr(object, name)
+    ]
+
+
+class Poor:
+    """A class of which little is told.
+
+    Attributes:
+        width: told.
+    """
+
+    size: int
+    length: int
+    """Told."""
+
+    def __init__(self):
+        self.width, self.height = 1, 2
+
+
+def test_every_attribute_is_told():
+    assert untold(Poor) == ["size", "height"]
+    classes = {value for value, _ in all_names().values() if inspect.isclass(value)}
+    assert len(classes) > 80
+    bare = {
+        cls.__name__: left
+        for cls in classes
+        if (left := [n for n in untold(cls) if not told_as_property(cls, n)])
+    }
+    assert bare == {}
+
+
+def told_as_property(cls, name):
+    return isinstance(getattr(cls, name, None), property)
 
 
 def test_examples_below_constants_run():

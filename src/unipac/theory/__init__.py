@@ -1,4 +1,9 @@
-"""What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret."""
+"""What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret.
+
+>>> from unipac import theory
+>>> theory.mistake_bound(eps=0.1, dim=5, delta=0.05)
+5769729
+"""
 
 from __future__ import annotations
 
