@@ -27,6 +27,8 @@ NUMBERS = FIGURES / "idea.json"
 
 BLUE, RED, GREEN, PINK = OKABE_ITO[:4]
 """NestedOFUL, OFUL, UPACOFUL and what only searches: in the order in which the reports give colours."""
+PADDING = {"left": 14, "right": 44, "top": 14, "bottom": 14}
+"""More at the right, where labels are longer in some fonts than in others."""
 INK, GREY, PALE = "#1d2329", "#6b747d", "#eceff2"
 LEVELS = ("#7fb8da", "#56a0cd", "#3585bd", "#176aa8", "#084f8c", "#062f63")
 """Shades of the blue, the darker the higher the level."""
@@ -280,7 +282,7 @@ DRAWN = {
 def chart(name: str, data: dict[str, Any]) -> dict[str, Any]:
     """A picture in the words of Vega-Lite."""
     drawn = DRAWN[name](data)
-    drawn.config = {**PICTURE_CONFIG, "background": "#ffffff", "padding": 14}
+    drawn.config = {**PICTURE_CONFIG, "background": "#ffffff", "padding": PADDING}
     spec: dict[str, Any] = drawn.to_dict()
     return spec
 

@@ -83,7 +83,7 @@ def _guarantees(found: dict[str, Any]) -> str:
     return (
         f"PAC is `LinGapE` with ε = 0.3, whose answer is then played for ever; it may name the second arm, and does "
         f"in {data['that name the second']} of {data['searches']} runs, of which this is one. The other two are "
-        f"`OFUL` and `NestedOFUL`; most of the time only the best arm is offered. Within 10^18 rounds, the last "
+        f"`OFUL` and `NestedOFUL`; most of the time only the best arm is offered. Within 10¹⁸ rounds, the last "
         f"mistake of `OFUL` is in round {_power(last['regret'])}, that of `NestedOFUL` in round "
         f"{_power(last['uniform-PAC'])}."
     )
@@ -91,7 +91,7 @@ def _guarantees(found: dict[str, Any]) -> str:
 
 def _power(value: float) -> str:
     mantissa, exponent = f"{value:.0e}".split("e")
-    power = f"10^{int(exponent)}"
+    power = "10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return power if mantissa == "1" else f"{mantissa} · {power}"
 
 
@@ -100,7 +100,7 @@ def _comes_back(found: dict[str, Any]) -> str:
     data = found["2-comes-back"]
     taken = {name: run["taken"] for name, run in data.items()}
     return (
-        f"Here `OFUL` pulls the bad arm {len(taken['OFUL'])} times in 10^18 rounds, the last time in round "
+        f"Here `OFUL` pulls the bad arm {len(taken['OFUL'])} times in 10¹⁸ rounds, the last time in round "
         f"{_power(taken['OFUL'][-1])}; `NestedOFUL` {len(taken['NestedOFUL'])} times, the last time in round "
         f"{taken['NestedOFUL'][-1]:,}."
     )
