@@ -295,6 +295,12 @@ def test_the_site_is_built_and_asks_nothing_of_others(builder, tmp_path):
     assert {
         page.name: found for page in built if (found := from_elsewhere(page.read_text(encoding="utf-8")))
     } == {}
+    for page in (place / "site" / "reference").glob(
+        "*.html"
+    ):  # attributes are told by us, not by their types
+        assert not re.search(
+            "Alias for field|Convert a string or number", page.read_text(encoding="utf-8")
+        ), page
     for name in ("index", "start", "idea", "agents/index", "reference/theory", "glossary"):
         document, console = chromium.show(place / "site" / f"{name}.html", tmp_path / "profile")
         assert "unipac" in document
