@@ -25,8 +25,8 @@ from unipac.report.style import OKABE_ITO, PICTURE_CONFIG, log_ticks, number
 FIGURES = Path(__file__).parent / "figures"
 NUMBERS = FIGURES / "idea.json"
 
-BLUE, RED, GREEN, PINK = OKABE_ITO[:4]
-"""NestedOFUL, OFUL, UPACOFUL and what only searches: in the order in which the reports give colours."""
+BLUE, RED, PINK, OLIVE = (OKABE_ITO[k] for k in (0, 1, 3, 7))
+"""NestedOFUL, OFUL, what only searches, and UPACOFUL, as in the reports."""
 PADDING = {"left": 14, "right": 44, "top": 14, "bottom": 14}
 """More at the right, where labels are longer in some fonts than in others."""
 INK, GREY, PALE = "#1d2329", "#6b747d", "#eceff2"
@@ -222,14 +222,14 @@ def nested(data: dict[str, Any]) -> alt.HConcatChart:
             .properties(width=138, height=220, title=alt.Title(title, anchor="start", fontSize=13, offset=8))
         )
     last = data["round"][-1]
-    looks = (("UPACOFUL", GREEN, [1, 0]), ("OFUL", RED, [1, 0]), ("NestedOFUL", BLUE, [6, 4]))
+    looks = (("UPACOFUL", OLIVE, [1, 0]), ("OFUL", RED, [1, 0]), ("NestedOFUL", BLUE, [6, 4]))
     lines: list[Any] = [
         line(data["round"], data[name]["regret"], color, strokeWidth=2.5, strokeDash=dash)
         for name, color, dash in looks
     ]
     ends = {name: data[name]["regret"][-1] for name, _, _ in looks}
     lines += [
-        words(last, ends["UPACOFUL"], "UPACOFUL", GREEN, dx=8),
+        words(last, ends["UPACOFUL"], "UPACOFUL", OLIVE, dx=8),
         words(last, ends["OFUL"], "OFUL", RED, dx=8, dy=-7),
         words(last, ends["NestedOFUL"], "NestedOFUL", BLUE, dx=8, dy=8),
     ]
