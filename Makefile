@@ -5,7 +5,7 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED_CACHE := $(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate docs pages release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
+.PHONY: help demo test lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
@@ -14,6 +14,8 @@ help:
 	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
+	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"
+	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
 	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
 	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
@@ -69,6 +71,13 @@ docs: $(VENV)/.docs
 
 pages: $(VENV)/.experiments
 	$(RUN) docs/write_pages.py
+
+pictures: $(VENV)/.experiments
+	$(RUN) docs/draw_idea.py
+	$(RUN) docs/write_numbers.py
+
+numbers: $(VENV)/.experiments
+	$(RUN) docs/write_numbers.py
 
 release-check: $(VENV)/.dev
 	.ci/release-check $(VENV)/bin/python

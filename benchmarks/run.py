@@ -4,7 +4,7 @@
 
 ``make bench`` installs the peers first, one environment each under ``.venv-peers``. A peer that does not
 install or fails is named, and the run goes on. Results go to ``benchmarks/results.json``, from which
-``report.py`` makes the tables and the figure of ``docs/results/benchmarks.md``.
+``report.py`` makes the figure of ``docs/results/benchmarks.md``, `make numbers` its tables.
 """
 
 from __future__ import annotations
@@ -413,7 +413,7 @@ def main() -> None:
         peer.close()
     out.write_text(json.dumps(results, indent=1, default=float) + "\n")
     report.print_tables(results)
-    console.print(f"written to {out.name}; python benchmarks/report.py renews docs/results/benchmarks.md")
+    console.print(f"written to {out.name}; `make numbers` and report.py renew docs/results/benchmarks.md")
 
 
 if __name__ == "__main__":

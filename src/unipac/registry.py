@@ -1,6 +1,10 @@
 """What the library has, by name; a module is imported when something of it is asked for.
 
 A line here is all that an algorithm needs outside its own file.
+
+>>> from unipac import registry
+>>> registry.AGENTS["NestedOFUL"].kind, len(registry.AGENTS) > 40
+('bandit', True)
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
-"""What the pages show is what happens: every example with a prompt runs, every file that is named exists."""
+"""What the pages show is what happens: examples run, commands as well, and every file that is named exists."""
 
 import doctest
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from unipac import experiments
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -46,3 +52,108 @@ def test_files_that_a_page_names_exist(page):
 
 def test_a_file_that_is_not_there_is_missed():
     assert missing("`mdp/flute.py`, `bandits/oful.py`, `tests/start/test_pages.py`") == {"mdp/flute.py"}
+
+
+# -- Python is written as doctests alone ---------------------------------------------------------
+
+
+def blocks(text, *languages):
+    """The contents of all blocks of a page in one of these languages; "" for those that do not say."""
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", text, flags=re.M | re.S)
+    return [block for language, block in found if language in languages]
+
+
+def without_a_prompt(text):
+    """Blocks of Python that no doctest would run, also those that do not say what they are."""
+    python = [block for block in blocks(text, "python", "py", "pycon") if not block.startswith(">>> ")]
+    code = r"^(import |from \w+ import |\w+ = \w+[.(]|def |class )"
+    return python + [block for block in blocks(text, "") if re.search(code, block, flags=re.M)]
+
+
+def test_python_is_written_in_no_other_way():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    assert {
+        page.name: plain for page in pages if (plain := without_a_prompt(page.read_text(encoding="utf-8")))
+    } == {}
+
+
+def test_other_ways_are_found():
+    text = "```python\n>>> 1\n1\n\n```\n\n```python\nx = 1\n```\n\n```\nagent = f(2)\n```\n\n```text\nx = f(1)\n```\n"
+    assert without_a_prompt(text) == ["x = 1\n", "agent = f(2)\n"]
+
+
+# -- TOML ------------------------------------------------------------------------------------------
+
+
+def files():
+    """The TOML blocks of all pages."""
+    pages = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [block for page in pages for block in blocks(page.read_text(encoding="utf-8"), "toml")]
+
+
+def test_files_are_read(tmp_path):
+    assert len(files()) >= 2
+    for i, block in enumerate(files()):
+        path = tmp_path / f"{i}.toml"
+        path.write_text(block, encoding="utf-8")
+        assert list(experiments.read(path).cells())
+    path.write_text(block.replace("sphere", "spheer"), encoding="utf-8")
+    with pytest.raises(experiments.SpecError, match="spheer"):
+        experiments.read(path)
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+LONG = ("warm", "run quickstart", "report results/quickstart")
+"""Commands that take a minute or more; the slow test runs them as well."""
+
+
+def commands():
+    """The commands of README and Start, in their order, as lists of words."""
+    text = "".join((ROOT / "README.md", DOCS / "start.md")[i].read_text(encoding="utf-8") for i in (0, 1))
+    lines = re.findall(r"^\$ (.*)$", "\n".join(blocks(text, "console")), flags=re.M)
+    return [shlex.split(line, comments=True) for line in dict.fromkeys(lines)]
+
+
+def run(words, folder):
+    """Run one command in a folder; returns what it prints."""
+    if words[0] == "make":  # they would make an environment of their own: is there such a target?
+        words = ["make", "--dry-run", "-C", str(ROOT), *words[1:]]
+    elif words[0] == "unipac":
+        words = [sys.executable, "-m", "unipac", *words[1:]]
+    else:
+        assert words[:2] == ["pip", "install"], words
+        return ""
+    environment = {**os.environ, "HOME": str(folder), "SHELL": "/bin/bash"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def prepared(folder):
+    """The folder, with the file that Start shows."""
+    (folder / "mine.toml").write_text(blocks((DOCS / "start.md").read_text(encoding="utf-8"), "toml")[0])
+    return folder
+
+
+def test_commands_run(tmp_path):
+    prepared(tmp_path)
+    shown = commands()
+    assert len(shown) >= 10
+    assert all(["unipac", *words.split()] in shown for words in LONG)
+    for words in shown:
+        if " ".join(words[1:]) not in LONG:
+            run(words, tmp_path)
+    assert (tmp_path / "results" / "mine" / "report.html").is_file()
+
+
+def test_a_wrong_command_is_found(tmp_path):
+    with pytest.raises(AssertionError, match="no experiment is called"):
+        run(["unipac", "run", "quikstart"], tmp_path)
+
+
+@pytest.mark.slow
+def test_long_commands_run(tmp_path):
+    for words in commands():
+        if " ".join(words[1:]) in LONG:
+            run(words, tmp_path)

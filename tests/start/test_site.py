@@ -1,18 +1,21 @@
 """The pages of docs/ as a site: lines, links, the menu, and what is written from the code."""
 
+import ast
 import doctest
 import importlib
 import importlib.util
 import inspect
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import FunctionType
 
+import chromium
 import pytest
-from typer.testing import CliRunner
 
 from unipac import registry
-from unipac.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -67,7 +70,7 @@ def broken(text, folder):
         elif target.suffix == ".md":
             fine = target in PAGES and (not anchor or anchor in anchors(target.read_text(encoding="utf-8")))
         else:
-            fine = target.suffix == ".png" and target.is_file() and DOCS in target.parents
+            fine = target.suffix in (".png", ".svg") and target.is_file() and DOCS in target.parents
         wrong += [] if fine else [link]
     return wrong
 
@@ -77,6 +80,21 @@ def test_page(page):
     text = page.read_text(encoding="utf-8")
     assert not too_long(text)
     assert not broken(text, page.parent)
+
+
+def test_readme_has_no_long_line():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > LONGEST] == []
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = prose((ROOT / "README.md").read_text(encoding="utf-8"))
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
+    assert len(links) > 20
+    for link in links:
+        path, _, anchor = link.partition("#")
+        assert (ROOT / path).is_file(), link
+        assert not anchor or anchor in anchors((ROOT / path).read_text(encoding="utf-8")), link
 
 
 def test_the_checks_can_fail():
@@ -136,6 +154,83 @@ def test_every_public_name_has_a_docstring_and_a_place():
     assert not missing
 
 
+def all_names(left_out=("unipac.experiments.", "unipac.report.")):
+    """Every public name, once: where it is written, its value and its docstring."""
+    pages = writer()
+    found = {}
+    for full in ("unipac", *(f"unipac.{package}" for package in pages.PACKAGES)):
+        for name in pages.public(full):
+            path, text = pages.described(full, name)
+            found[path] = (getattr(importlib.import_module(full), name), text)
+    return {path: told for path, told in found.items() if not path.startswith(left_out)}
+
+
+def test_every_public_name_has_an_example():
+    """Those of functions, classes and modules are run by pytest where they stand; of constants, below."""
+    names = all_names()
+    assert len(names) > 200
+    assert [path for path, (_, text) in names.items() if ">>> " not in text] == []
+
+
+def untold(cls):
+    """Public attributes of a class that neither a string below them nor its docstring tells of."""
+    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+    (body,) = [
+        node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == cls.__name__
+    ]
+    told = set(re.findall(r"^\s+(\w+):", inspect.getdoc(cls) or "", flags=re.M))
+    told |= {
+        name for base in cls.__mro__[1:] for name in (*vars(base), *getattr(base, "__annotations__", {}))
+    }
+    found = []
+    for node, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            by_words = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "parameter"
+            by_string = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            told |= {node.target.id} if by_words or by_string else set()
+            found.append(node.target.id)
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            found += [
+                target.attr
+                for target in ast.walk(node)
+                if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
+            ]
+    return [
+        name for name in found if not name.startswith("_") and name not in told and not hasattr(object, name)
+    ]
+
+
+class Poor:
+    """A class of which little is told.
+
+    Attributes:
+        width: told.
+    """
+
+    size: int
+    length: int
+    """Told."""
+
+    def __init__(self):
+        self.width, self.height = 1, 2
+
+
+def test_every_attribute_is_told():
+    assert untold(Poor) == ["size", "height"]
+    classes = {value for value, _ in all_names().values() if inspect.isclass(value)}
+    assert len(classes) > 80
+    bare = {
+        cls.__name__: left
+        for cls in classes
+        if (left := [n for n in untold(cls) if not told_as_property(cls, n)])
+    }
+    assert bare == {}
+
+
+def told_as_property(cls, name):
+    return isinstance(getattr(cls, name, None), property)
+
+
 def test_examples_below_constants_run():
     """Pytest does not see them: Python keeps no docstring for a constant."""
     pages = writer()
@@ -153,16 +248,60 @@ def test_examples_below_constants_run():
     assert tried >= 3
 
 
-def test_commands_of_the_start_page_are_there():
-    """Those of `unipac`, which take too long here, are asked for their help."""
-    blocks = re.findall(r"```console\n(.*?)```", (DOCS / "start.md").read_text(encoding="utf-8"), flags=re.S)
-    commands = re.findall(r"^\$ unipac (\w+)", "".join(blocks), flags=re.M)
-    assert commands == ["warm", "run", "report"]
-    for command in commands:
-        result = CliRunner().invoke(app, [command, "--help"])
-        assert result.exit_code == 0, result.output
-
-
 def test_every_agent_is_in_the_list():
     text = (DOCS / "agents" / "index.md").read_text(encoding="utf-8")
     assert [name for name in registry.AGENTS if f"[`{name}`](" not in text] == []
+
+
+# -- the site itself -----------------------------------------------------------------------------
+
+
+def from_elsewhere(html):
+    """What a page would fetch from other hosts: scripts, styles, pictures, fonts; links to follow are none."""
+    fetched = re.findall(r"<(?:script|img|iframe|source|video)\b[^>]*\bsrc=[\"']?([^\"'\s>]+)", html)
+    fetched += re.findall(
+        r"<link\b(?=[^>]*stylesheet|[^>]*icon|[^>]*preload|[^>]*preconnect)[^>]*href=[\"']?([^\"'\s>]+)", html
+    )
+    fetched += re.findall(r"url\([\"']?([^\"')]+)", html)
+    return [address for address in fetched if re.match(r"(https?:)?//", address)]
+
+
+def test_what_comes_from_elsewhere_is_found():
+    ours = (
+        '<script src="assets/a.js"></script><link rel="stylesheet" href="b.css"><a href="https://x.org">x</a>'
+    )
+    theirs = '<img src="https://x.org/a.png"><link href=//x.org/b.css rel=stylesheet>'
+    assert from_elsewhere(ours) == []
+    assert from_elsewhere(ours + theirs) == ["https://x.org/a.png", "//x.org/b.css"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("builder", ["zensical", "mkdocs"])
+def test_the_site_is_built_and_asks_nothing_of_others(builder, tmp_path):
+    """Every page by what it names, some by what Chromium says of them while no host can be reached."""
+    program = shutil.which(builder)
+    if program is None:
+        pytest.skip(f"{builder} is not installed; the extra docs has it")
+    place = tmp_path / "copy"
+    shutil.copytree(DOCS, place / "docs")
+    (place / "src").symlink_to(ROOT / "src")
+    shutil.copy(ROOT / "mkdocs.yml", place)
+    done = subprocess.run(
+        [program, "build", "--strict"], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = sorted((place / "site").rglob("*.html"))
+    assert len(built) > len(PAGES)
+    assert {
+        page.name: found for page in built if (found := from_elsewhere(page.read_text(encoding="utf-8")))
+    } == {}
+    for page in (place / "site" / "reference").glob(
+        "*.html"
+    ):  # attributes are told by us, not by their types
+        assert not re.search(
+            "Alias for field|Convert a string or number", page.read_text(encoding="utf-8")
+        ), page
+    for name in ("index", "start", "idea", "agents/index", "reference/theory", "glossary"):
+        document, console = chromium.show(place / "site" / f"{name}.html", tmp_path / "profile")
+        assert "unipac" in document
+        assert console == []

@@ -1,4 +1,9 @@
-"""Linear bandit agents, one algorithm per file."""
+"""Linear bandit agents, one algorithm per file.
+
+>>> from unipac import bandits
+>>> bandits.NestedOFUL(dim=2, noise=0.1).guarantee
+'uniform-PAC'
+"""
 
 from __future__ import annotations
 

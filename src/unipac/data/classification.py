@@ -35,6 +35,13 @@ class Classification(BanditInstance):
     Attributes:
         contexts: x of every sample, (N, w), read-only.
         hits: what each action pays, (N, n), read-only.
+
+    Example:
+        >>> instance = Classification("shapes", np.eye(3), np.array([0, 1, 1]))
+        >>> instance, instance.dim
+        (<shapes: 2 labels in dimension 6, 3 samples>, 6)
+        >>> instance.hits.tolist()                                  # what each label would pay, for each sample
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
 
     def __init__(self, name: str, contexts: FloatArray, labels: NDArray[np.intp]) -> None:

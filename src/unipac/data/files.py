@@ -49,7 +49,11 @@ FILES = {
         "36498f924c693c6be7ae18f3ce9e1a8e48d41f80f2cc553b3993b1373c8a9109",
     ),
 }
-"""By the name of the data set."""
+"""By the name of the data set.
+
+>>> FILES["actg175"].package
+'lifelines'
+"""
 
 
 def folder() -> Path:
@@ -63,6 +67,11 @@ def get(name: str) -> None:
 
     Raises:
         OSError: if pip could not get it.
+
+    Example:
+        >>> get("titanic")
+        Traceback (most recent call last):
+        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', got 'titanic'
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
     folder().mkdir(parents=True, exist_ok=True)
@@ -83,6 +92,11 @@ def read(name: str) -> bytes:
     Raises:
         FileNotFoundError: if it is nowhere; says how to get it.
         ValueError: if it is another file than the one known, or its archive is damaged; says what to do.
+
+    Example:
+        >>> read("titanic")
+        Traceback (most recent call last):
+        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', got 'titanic'
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
     contents = _installed(file)

@@ -16,9 +16,14 @@ DEATH, SURVIVAL = 713, 714
 
 
 class ICUSepsis(NamedTuple):
-    """The MDP and what the doctors did."""
+    """The MDP and what the doctors did.
+
+    >>> ICUSepsis._fields
+    ('mdp', 'expert')
+    """
 
     mdp: FiniteMDP
+    """States, treatments and survival."""
     expert: NDArray[np.float64]
     """(S, A): probabilities of the actions of clinicians; rows of the two terminal states are 0."""
 
@@ -39,6 +44,11 @@ def icu_sepsis(horizon: int = 20) -> ICUSepsis:
 
     Raises:
         FileNotFoundError: if the file is missing.
+
+    Example:
+        >>> icu_sepsis(horizon=0)
+        Traceback (most recent call last):
+        ValueError: horizon must be an integer >= 1, got 0
     """
     horizon = check.count("horizon", horizon)
     with np.load(io.BytesIO(read("icu-sepsis")), allow_pickle=False) as arrays:

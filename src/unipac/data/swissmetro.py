@@ -17,7 +17,11 @@ from unipac.envs.arrays import FloatArray, read_only
 Array = NDArray[np.float64]
 
 ALTERNATIVES = ("train", "Swissmetro", "car")
-"""In the order of the actions."""
+"""In the order of the actions.
+
+>>> ALTERNATIVES.index("car")
+2
+"""
 
 HOURS, HUNDREDS = 60.0, 100.0
 
@@ -65,6 +69,11 @@ def swissmetro(model: str = "shared") -> BanditInstance:
 
     Raises:
         FileNotFoundError: if the file is missing; says how to get it.
+
+    Example:
+        >>> swissmetro(model="own")
+        Traceback (most recent call last):
+        ValueError: model must be one of 'shared', 'blocks', got 'own'
     """
     check.one_of("model", model, ("shared", "blocks"))
     table = columns(gzip.decompress(read("swissmetro")))

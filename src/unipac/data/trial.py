@@ -12,13 +12,21 @@ from unipac.data.tables import columns
 from unipac.logs import Log
 
 ARMS = ("zidovudine", "zidovudine and didanosine", "zidovudine and zalcitabine", "didanosine")
-"""The treatments, in the order of the log's actions."""
+"""The treatments, in the order of the log's actions.
+
+>>> ARMS[0]
+'zidovudine'
+"""
 
 COVARIATES = (
     "age", "wtkg", "hemo", "homo", "drugs", "karnof", "oprior", "z30", "preanti", "race", "gender", "str2",
     "symptom", "cd40", "cd80",
 )  # fmt: skip
-"""What was known of a patient before the treatment began, by the names of the file."""
+"""What was known of a patient before the treatment began, by the names of the file.
+
+>>> "age" in COVARIATES, len(COVARIATES)
+(True, 15)
+"""
 
 
 def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
@@ -41,6 +49,11 @@ def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
 
     Raises:
         FileNotFoundError: if the file is missing; says how to get it.
+
+    Example:
+        >>> actg175(outcome="cd8")
+        Traceback (most recent call last):
+        ValueError: outcome must be one of 'cd4', 'event', got 'cd8'
     """
     check.one_of("outcome", outcome, ("cd4", "event"))
     for name in covariates:

@@ -1,4 +1,9 @@
-"""Decisions in production: late, lost and repeated rewards, verdicts, an alarm, a log whose fold is the agent."""
+"""Decisions in production: late, lost and repeated rewards, verdicts, an alarm, a log whose fold is the agent.
+
+>>> from unipac import OFUL, deployment
+>>> deployment.Deployment(OFUL(2)).decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a").index
+0
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,12 @@ FLOOR = 1e-10
 
 
 class Drift(NamedTuple):
-    """Whether the unknown parameter seems to have changed."""
+    """Whether the unknown parameter seems to have changed.
+
+    >>> from unipac import Deployment, OFUL
+    >>> Deployment(OFUL(2)).drift.alarm                         # nothing was learned yet
+    False
+    """
 
     alarm: bool
     """It rang, and stays so until ``restart``."""

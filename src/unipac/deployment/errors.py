@@ -4,16 +4,49 @@ from __future__ import annotations
 
 
 class Conflict(ValueError):  # noqa: N818
-    """The id is known, with other actions or another reward."""
+    """The id is known, with other actions or another reward.
+
+    >>> from unipac import Deployment, OFUL
+    >>> deployment = Deployment(OFUL(2))
+    >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
+    >>> deployment.reward("a", 1.0), deployment.reward("a", 1.0)             # the same again is no conflict
+    (True, False)
+    >>> deployment.reward("a", 0.0)
+    Traceback (most recent call last):
+    unipac.deployment.errors.Conflict: value must be the same every time, got 0.0 after 1.0
+    """
 
 
 class Closed(ValueError):  # noqa: N818
-    """The decision takes no reward any more: its window ended without one, or it was forgotten."""
+    """The decision takes no reward any more: its window ended without one, or it was forgotten.
+
+    >>> from unipac import Deployment, OFUL
+    >>> deployment = Deployment(OFUL(2))
+    >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
+    >>> deployment.forget("a")
+    >>> deployment.reward("a", 1.0)
+    Traceback (most recent call last):
+    unipac.deployment.errors.Closed: id must be of a decision that takes rewards, got 'a', which is closed
+    """
 
 
 class Unknown(ValueError):  # noqa: N818
-    """There is no decision of this id, or not any more."""
+    """There is no decision of this id, or not any more.
+
+    >>> from unipac import Deployment, OFUL
+    >>> Deployment(OFUL(2)).reward("a", 1.0)
+    Traceback (most recent call last):
+    unipac.deployment.errors.Unknown: id must be of a decision made here, got 'a', which is none, or long closed
+    """
 
 
 class Full(ValueError):  # noqa: N818
-    """There are as many pending decisions, or sets of actions, as there may be."""
+    """There are as many pending decisions, or sets of actions, as there may be.
+
+    >>> from unipac import Deployment, OFUL
+    >>> deployment = Deployment(OFUL(2), max_pending=1)
+    >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
+    >>> deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="b")
+    Traceback (most recent call last):
+    unipac.deployment.errors.Full: at most 1 decisions may wait (max_pending), got one more
+    """

@@ -93,6 +93,14 @@ def fold(
         events: of a deployment, from the first one on, as dicts (one JSON object per line of a file).
         start: the agent that the deployment was made with, if it had learned before.
         agent: its class, for one of your own.
+
+    Example:
+        >>> from unipac import Deployment, OFUL
+        >>> deployment = Deployment(OFUL(2))
+        >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
+        >>> first = deployment.reward("a", 1.0)
+        >>> fold(deployment.events()).digest() == deployment.agent.digest()
+        True
     """
     rows = iter(events)
     spec = next(rows, None)

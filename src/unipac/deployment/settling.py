@@ -23,7 +23,17 @@ ROUNDING = 1e-9
 
 
 class Settled(NamedTuple):
-    """An action that is within ε of the best of its set."""
+    """An action that is within ε of the best of its set.
+
+    >>> from unipac import Deployment, OFUL
+    >>> arms = [[1.0, 0.0], [0.0, 1.0]]
+    >>> deployment = Deployment(OFUL(2, noise=0.0))
+    >>> for k in range(50):
+    ...     decision = deployment.decide(None, arms, id=k)
+    ...     first = deployment.reward(k, [0.2, 0.7][decision.index])
+    >>> deployment.settled(arms, eps=0.5).index
+    1
+    """
 
     label: str | int | None
     """Its id, where it has one."""

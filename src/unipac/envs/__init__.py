@@ -6,6 +6,10 @@ factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as w
 Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
+
+>>> from unipac import envs
+>>> float(envs.river_swim(n_states=3, horizon=3).optimal_value()[0])
+0.2515
 """
 
 from __future__ import annotations

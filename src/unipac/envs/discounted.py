@@ -191,6 +191,12 @@ class Simulator:
 
     Attributes:
         samples: how many were drawn so far.
+
+    Example:
+        >>> mdp = DiscountedMDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[0, 0], [0, 1.0]], discount=0.5)
+        >>> simulator = mdp.simulator(seed=0)
+        >>> simulator.sample([0, 0], [0, 1], n=3).tolist(), simulator.samples
+        ([[0, 0, 0], [1, 1, 1]], 6)
     """
 
     def __init__(self, mdp: DiscountedMDP, seed: int | np.random.SeedSequence = 0) -> None:

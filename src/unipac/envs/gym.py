@@ -36,6 +36,8 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
 
     Attributes:
         mdp: the MDP.
+        observation_space: the states.
+        action_space: the actions.
 
     Example:
         >>> env = gymnasium.make("unipac/RiverSwim-v0", n_states=3, horizon=2)

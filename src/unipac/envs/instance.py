@@ -16,7 +16,12 @@ from unipac.envs.rounds import Rounds
 from unipac.envs.streams import Stream, stream_of
 
 NoiseKind = Literal["gaussian", "rademacher"]
-"""How rewards scatter around their mean: by the normal law, or by ±1 times the scale."""
+"""How rewards scatter around their mean: by the normal law, or by ±1 times the scale.
+
+>>> from typing import get_args
+>>> get_args(NoiseKind)
+('gaussian', 'rademacher')
+"""
 
 ROUNDING = 1e-12
 """Relative; by so much a length may be too large."""

@@ -90,6 +90,9 @@ class Killer(SwitchingArms):
     """Runs of rounds in which e1 is the only action, between choices of e1 and e2.
 
     A forced round lists e1 twice, so that all rounds have two actions.
+
+    >>> isinstance(killer(forced=10), Killer)
+    True
     """
 
 

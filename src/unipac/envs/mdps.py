@@ -235,6 +235,11 @@ class LSVIKiller(ForcedFirst, LinearMDP):
         forced: number of forced episodes.
         forced_state: 0, where both actions are e1.
         choice_state: 1, where action 0 is e1 and action 1 is e2.
+
+    Example:
+        >>> mdp = lsvi_killer(forced=10)
+        >>> isinstance(mdp, LSVIKiller), mdp.forced, mdp.forced_state, mdp.choice_state
+        (True, 10, 0, 1)
     """
 
 

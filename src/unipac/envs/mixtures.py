@@ -94,6 +94,11 @@ class VTRKiller(ForcedFirst, MixtureMDP):
         forced: number of forced episodes.
         forced_state: 0, where both actions are the good one.
         choice_state: 1, where action 0 is the good one and action 1 the bad one.
+
+    Example:
+        >>> mdp = vtr_killer(forced=10)
+        >>> isinstance(mdp, VTRKiller), mdp.forced, mdp.forced_state, mdp.choice_state
+        (True, 10, 0, 1)
     """
 
     def forced_episode(

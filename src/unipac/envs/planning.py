@@ -23,6 +23,12 @@ class Optimum(NamedTuple):
         values: V*, (H + 1, S); the last row is 0.
         q: Q*, (H, S, A).
         policy: an optimal action for each stage and state, (H, S); the first one among equals.
+
+    Example:
+        >>> from unipac import envs
+        >>> best = envs.optimal(envs.river_swim(n_states=3, horizon=3))
+        >>> best.values.shape, best.q.shape, best.policy[0].tolist()
+        ((4, 3), (3, 3, 2), [1, 1, 1])
     """
 
     values: FloatArray

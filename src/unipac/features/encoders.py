@@ -17,7 +17,13 @@ Array = NDArray[np.float64]
 
 
 class Encoder(Summand):
-    """Turns a row of columns, or an array, into a vector (dim,) of norm at most 1; others derive from it."""
+    """Turns a row of columns, or an array, into a vector (dim,) of norm at most 1; others derive from it.
+
+    >>> Numbers(2).names, Numbers(2).dim
+    (('[0]', '[1]', 'constant'), 3)
+    >>> isinstance(Constant() + Constant(), Encoder)
+    True
+    """
 
     by_position: ClassVar[bool] = False
     """Whether it takes an array instead of columns."""
@@ -109,7 +115,15 @@ class Numbers(Encoder):
 
 
 class Joined(Encoder):
-    """The features of several encoders side by side, divided by √m for m of them."""
+    """The features of several encoders side by side, divided by √m for m of them.
+
+    >>> from unipac.features import Columns
+    >>> (Constant() + Columns(ranges={"tokens": (0, 100)}, constant=False)).encode({"tokens": 100})
+    array([0.70710678, 0.70710678, 0.        ])
+
+    Attributes:
+        parts: the encoders.
+    """
 
     def __init__(self, *parts: Encoder) -> None:
         check.require(len(parts) > 0, "parts", "at least one encoder", parts)

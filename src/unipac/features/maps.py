@@ -20,7 +20,16 @@ Array = NDArray[np.float64]
 
 
 class Features(Summand):
-    """A fixed map φ(context, action); called with a context and actions it gives ``Actions``."""
+    """A fixed map φ(context, action); called with a context and actions it gives ``Actions``.
+
+    >>> from unipac.features import Constant
+    >>> phi = Blocks(["small", "large"], Constant())
+    >>> isinstance(phi, Features), phi.dim, phi.names
+    (True, 2, ('small: constant', 'large: constant'))
+    >>> phi({}, ["small", "large"]).vectors
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     needs_ids_alone: bool
     """Whether an action is known by its id, so that context and ids tell the vectors."""
@@ -188,7 +197,17 @@ class Interactions(Features):
 
 
 class Sum(Features):
-    """Several maps side by side, divided by √m for m of them: their rewards add up."""
+    """Several maps side by side, divided by √m for m of them: their rewards add up.
+
+    >>> from unipac.features import Constant
+    >>> phi = Blocks(["a", "b"], Constant()) + Blocks(["a", "b"], Constant())
+    >>> isinstance(phi, Sum), phi.dim
+    (True, 4)
+
+    Attributes:
+        parts: the maps.
+        needs_ids_alone: whether all of them know an action by its id.
+    """
 
     def __init__(self, *parts: Features) -> None:
         check.require(len(parts) > 0, "parts", "at least one map", parts)

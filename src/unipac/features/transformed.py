@@ -23,6 +23,13 @@ class Transformed(Encoder):
         transformer: fitted; called with a frame of pandas of one row.
         columns: of the rows, in the order in which it was fitted.
         bound: on the norm of what it makes; a row that is longer is refused.
+
+    Example:
+        >>> import pandas
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> table = pandas.DataFrame({"tokens": [100.0, 300.0]})
+        >>> Transformed.of(StandardScaler(), table, bound=3.0).encode({"tokens": 300.0})
+        array([0.33333333])
     """
 
     def __init__(self, transformer: Any, columns: list[str], *, bound: float) -> None:

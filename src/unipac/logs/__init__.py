@@ -6,6 +6,10 @@
   ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests.
 - `replay`: what a learning agent would have earned, from a log of uniform choices (Li et al. 2011).
 - `check`: what is wrong with a log.
+
+>>> from unipac import logs
+>>> logs.Log([[1.0, 0.0], [0.0, 1.0]], index=[0, 1, 1], rewards=[0.0, 1.0, 1.0])
+<Log: 3 rounds, 2 actions in dimension 2, mean reward 0.666667>
 """
 
 from unipac.logs.checking import Finding, check

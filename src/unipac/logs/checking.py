@@ -26,11 +26,17 @@ FEWEST = 30
 
 
 class Finding(NamedTuple):
-    """Something that is wrong, or at least odd."""
+    """Something that is wrong, or at least odd.
+
+    >>> log = Log([[1.0], [0.5]], [0, 1], [0.0, 1.0], times=[2.0, 1.0])
+    >>> [finding.name for finding in check(log)]
+    ['times']
+    """
 
     name: str
     """"propensity", "overlap", "uniform", "holdout", "ids", "times", "features", "rewards" or "linearity"."""
     message: str
+    """What was expected and what was found."""
 
 
 def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:

@@ -34,7 +34,11 @@ PART = 4096
 
 
 class Misfit(NamedTuple):
-    """The outcome of the test."""
+    """The outcome of the test.
+
+    >>> Misfit(statistic=3.0, threshold=2.0).found
+    True
+    """
 
     statistic: float
     """The distance of the rewards from linear ones, √ of the minimum."""

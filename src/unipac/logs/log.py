@@ -36,6 +36,11 @@ class Log:
         ValueError: if shapes do not fit, an index is not one of its set, or numbers are not finite. What is odd but
             possible is told by `check`.
 
+    Attributes:
+        vectors: all offered vectors below each other, or those of one set if it was always the same.
+        starts: at which row of them the set of each round begins, (T,).
+        sizes: how many actions each round offered, (T,).
+
     Example:
         >>> log = Log([[1.0, 0.0], [0.0, 1.0]], index=[0, 1, 1], rewards=[0.0, 1.0, 1.0])
         >>> log

@@ -20,7 +20,7 @@ LINES = (".jsonl", ".ndjson")
 
 
 def read(path: str | Path, *, features: Features | None = None) -> Log:
-    """The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
+    r"""The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
 
     Args:
         path: of the file.
@@ -29,6 +29,17 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
 
     Raises:
         ValueError: if something in the file is not as it should be; says in which line.
+
+    Example:
+        >>> import tempfile
+        >>> from unipac import Deployment, OFUL
+        >>> deployment = Deployment(OFUL(2))
+        >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
+        >>> first = deployment.reward("a", 1.0)
+        >>> path = Path(tempfile.mkdtemp()) / "events.jsonl"
+        >>> size = path.write_text("".join(json.dumps(event) + "\n" for event in deployment.events()))
+        >>> read(path).rewards
+        array([1.])
     """
     place = Path(path)
     if place.suffix in LINES:

@@ -21,7 +21,12 @@ from unipac.logs.log import Log
 
 
 class Replay(NamedTuple):
-    """The rounds that count."""
+    """The rounds that count.
+
+    >>> played = Replay(rounds=np.array([0, 3]), rewards=np.array([0.2, 0.4]))
+    >>> played.mean, played.standard_error
+    (0.3, 0.1)
+    """
 
     rounds: NDArray[np.int64]
     """Their numbers in the log."""

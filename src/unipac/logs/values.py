@@ -35,13 +35,18 @@ ROUNDING = 1e-9
 
 
 class Interval(NamedTuple):
-    """What is known of the mean reward of a policy, or of a difference of two."""
+    """What is known of the mean reward of a policy, or of a difference of two.
+
+    >>> Interval(estimate=0.5, lower=0.4, upper=0.7, certified=True).width
+    0.3
+    """
 
     estimate: float
     """⟨θ, m⟩ for the regression θ of the set that has the least upper bound."""
     lower: float
     """NaN where nothing is proven, or the bounds contradict each other."""
     upper: float
+    """The same."""
     certified: bool
     """Whether the bounds are proven under the agent's assumptions, and nothing has refuted these."""
 
@@ -52,10 +57,17 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two policies on the same contexts."""
+    """Two policies on the same contexts.
+
+    >>> first, second = Interval(0.5, 0.4, 0.6, True), Interval(0.3, 0.1, 0.5, True)
+    >>> Comparison(first, second, Interval(0.2, 0.1, 0.3, True)).winner       # though the two overlap
+    'first'
+    """
 
     first: Interval
+    """Of the first policy alone."""
     second: Interval
+    """Of the second."""
     difference: Interval
     """Of the first less the second: narrower than the two intervals tell, as what they share cancels."""
 

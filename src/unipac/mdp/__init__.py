@@ -1,4 +1,9 @@
-"""Agents for MDPs: tabular, linear and mixture ones, one algorithm per file."""
+"""Agents for MDPs: tabular, linear and mixture ones, one algorithm per file.
+
+>>> from unipac import mdp
+>>> mdp.CertVI(n_states=2, n_actions=2, horizon=3).guarantee
+'uniform-PAC'
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Searches that stop: best arms, and planning with a simulator, each with a certificate of the answer."""
+"""Searches that stop: best arms, and planning with a simulator, each with a certificate of the answer.
+
+>>> from unipac import pac
+>>> pac.LinGapE([[1.0, 0.0], [0.0, 1.0]]).theorem
+'PAC'
+"""
 
 from __future__ import annotations
 

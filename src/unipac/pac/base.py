@@ -33,7 +33,13 @@ LARGEST_BATCH = 2**53
 
 
 class Batch(NamedTuple):
-    """What to sample."""
+    """What to sample.
+
+    >>> from unipac import LinGapE
+    >>> batch = LinGapE([[1.0, 0.0], [0.0, 1.0]]).ask()
+    >>> batch.arms.tolist(), batch.counts.tolist()
+    ([0, 1], [1, 1])
+    """
 
     arms: Integers
     """(m,): which ones."""
@@ -42,7 +48,12 @@ class Batch(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a search has found so far."""
+    """What a search has found so far.
+
+    >>> from unipac import LinGapE, envs
+    >>> LinGapE([[1.0, 0.0], [0.0, 1.0]], noise=0.0).run(envs.fixed_arms([[1, 0], [0, 1]], [0.2, 0.7])).index
+    1
+    """
 
     index: int  # type: ignore[assignment]  # it hides a method of tuples
     """The arm."""
@@ -85,6 +96,14 @@ class Search(Agent):
     """A search that asks for samples and stops; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import LinGapE
+    >>> search = LinGapE([[1.0, 0.0], [0.0, 1.0]], noise=0.1, eps=0.5)
+    >>> while not search.done:
+    ...     batch = search.ask()
+    ...     search.tell(batch.counts * np.array([0.2, 0.7])[batch.arms])      # sums of rewards
+    >>> search.answer.index, search.answer.certificate <= 0.5
+    (1, True)
     """
 
     kind: ClassVar[str] = "search"
@@ -257,6 +276,12 @@ class BestArm(Search):
     """The best of some arms, up to ε; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import RAGE, envs
+    >>> instance = envs.fixed_arms([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.7], noise=0.1)
+    >>> search = RAGE.made_for(instance, eps=0.1)
+    >>> isinstance(search, BestArm), search.run(instance, seed=0).index
+    (True, 1)
     """
 
     arms: Any = parameter(None, None, "(n, d), the arms", positional=True)

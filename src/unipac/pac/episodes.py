@@ -23,6 +23,12 @@ class FunctionSearch(PolicySearch):
     """A search among candidates for Q*; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import OLIVE, envs
+    >>> mdp = envs.FiniteMDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[0, 0], [0, 0.5]], horizon=2)
+    >>> search = OLIVE.made_for(mdp, functions=[mdp.optimal_q()], eps=0.5)
+    >>> isinstance(search, FunctionSearch), search.functions.shape
+    (True, (1, 2, 2, 2))
     """
 
     samples: ClassVar[str] = "episodes"

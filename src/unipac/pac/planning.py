@@ -31,7 +31,14 @@ _SUM_TOLERANCE = 1e-9
 
 
 class Solution(NamedTuple):
-    """What a search for a policy has found so far."""
+    """What a search for a policy has found so far.
+
+    >>> from unipac import CertifiedPlanning, envs
+    >>> mdp = envs.DiscountedMDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[0, 0], [0, 1.0]], discount=0.5)
+    >>> found = CertifiedPlanning.made_for(mdp, eps=0.2).run(mdp, seed=0)
+    >>> found.policy.tolist(), found.certificate <= 0.2
+    ([1, 1], True)
+    """
 
     policy: Integers
     """The action of each state, (S,); (H, S) where there are stages."""
@@ -85,6 +92,11 @@ class Planner(PolicySearch):
     """A search for a policy by samples of next states; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import CertifiedPlanning
+    >>> search = CertifiedPlanning([[0.0, 0.0], [1.0, 0.0]], discount=0.5, eps=0.2)
+    >>> isinstance(search, Planner), search.ask().arms.tolist()              # all pairs, by their numbers s·A + a
+    (True, [0, 1, 2, 3])
     """
 
     samples: ClassVar[str] = "next states"

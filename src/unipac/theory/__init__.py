@@ -1,4 +1,9 @@
-"""What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret."""
+"""What is proven: radii of confidence sets, sizes of levels, bounds on mistakes and regret.
+
+>>> from unipac import theory
+>>> theory.mistake_bound(eps=0.1, dim=5, delta=0.05)
+5769729
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unipac import _lazy
 
 if TYPE_CHECKING:
-    from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound
+    from unipac.theory.bounds import level_size, mistake_bound, pac_bound, regret_bound, staircase
     from unipac.theory.elimination import (
         anytime_mistake_bound,
         fixed_design,
@@ -60,6 +65,7 @@ _HOMES = {
     "phased_elimination_mistake_bound": "unipac.theory.elimination",
     "ppq_samples": "unipac.theory.sampling",
     "regret_bound": "unipac.theory.bounds",
+    "staircase": "unipac.theory.bounds",
     "stitched": "unipac.theory.tabular",
     "theorem": "unipac.theory.radii",
     "theorem_is_proven": "unipac.theory.radii",
@@ -96,6 +102,7 @@ __all__ = [
     "phased_elimination_mistake_bound",
     "ppq_samples",
     "regret_bound",
+    "staircase",
     "stitched",
     "theorem",
     "theorem_is_proven",

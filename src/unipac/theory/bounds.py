@@ -102,13 +102,36 @@ def mistake_bound(
     bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
     if eps < bounds.negligible_gap:
         return math.inf
-    total = 0
-    for level, (size, gap) in enumerate(bounds, start=1):
-        if gap <= eps and level > bounds.steady_from:
-            return total
-        if gap > eps or level == 1:
-            total += size
-    raise AssertionError("the gaps tend to zero")
+    return sum(size for _, size, _ in bounds.above(eps))
+
+
+def staircase(
+    eps: float,
+    dim: int,
+    delta: float,
+    *,
+    radius: Radius = "mixture",
+    nested: bool = False,
+    all_data: bool = False,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+    action_norm: float = 1.0,
+) -> list[tuple[int, int, float]]:
+    """The levels that ``mistake_bound`` counts: (level, the most rounds it can hold, the most that one can lose).
+
+    Those are the steps by which the bound on mistakes grows as ε falls. A ``ValueError`` where the bound is
+    infinite.
+
+    >>> staircase(1.0, 1, 0.05)[-2:]              # level 5 loses at most 0.57, so it does not count at ε = 1
+    [(3, 385, 1.926...), (4, 1943, 1.058...)]
+    >>> sum(size for _, size, _ in staircase(1.0, 1, 0.05)) == mistake_bound(1.0, 1, 0.05)
+    True
+    """
+    eps = check.positive("eps", eps)
+    bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
+    check.require(eps >= bounds.negligible_gap, "eps", f"at least {bounds.negligible_gap:g}", eps)
+    return list(bounds.above(eps))
 
 
 def regret_bound(
@@ -262,3 +285,11 @@ class _LevelBounds:
             members = members + size if self.nested else size
             yield size, min(gap, 2.0 * self.norm * self.action_norm)
             gap = 2.0 * self._beta(level, members) * math.sqrt(1.0 + TIE) * 2.0**-level
+
+    def above(self, eps: float) -> Iterator[tuple[int, int, float]]:
+        """Level, size and gap of the levels whose gap exceeds ε, and of level 1."""
+        for level, (size, gap) in enumerate(self, start=1):
+            if gap <= eps and level > self.steady_from:
+                return
+            if gap > eps or level == 1:
+                yield level, size, gap

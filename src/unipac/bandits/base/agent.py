@@ -32,6 +32,12 @@ class BanditAgent(BanditAlgorithm):
     """A linear bandit agent; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import OFUL, LinUCB
+    >>> [isinstance(agent, BanditAgent) for agent in (OFUL(3), LinUCB(3))]
+    [True, True]
+    >>> OFUL(3).guarantee, LinUCB(3).guarantee
+    ('regret', 'none')
     """
 
     # -- what is known -------------------------------------------------------------------------

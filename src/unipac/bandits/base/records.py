@@ -17,7 +17,12 @@ Array = NDArray[np.float64]
 
 @final
 class Decision(NamedTuple):
-    """An action chosen, with what is known of it at that moment."""
+    """An action chosen, with what is known of it at that moment.
+
+    >>> from unipac import OFUL
+    >>> OFUL(2, noise=0.1).choose([[1.0, 0.0], [0.0, 0.5]]).to_dict()["action"]
+    [1.0, 0.0]
+    """
 
     id: int
     """Names the decision when its reward comes; no other decision of any agent has it."""
@@ -75,7 +80,12 @@ class Decision(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What is known of each of n actions."""
+    """What is known of each of n actions.
+
+    >>> from unipac import OFUL
+    >>> OFUL(2, noise=0.1).bounds([[1.0, 0.0], [0.0, 0.5]]).ucb      # 0.1 √(2 log 20) + 1, and half of it
+    array([1.24477468, 0.62238734])
+    """
 
     mean: Array
     """(n,)."""
@@ -90,9 +100,18 @@ class Bounds(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The state of one level."""
+    """The state of one level.
+
+    >>> from unipac import NestedOFUL
+    >>> agent = NestedOFUL(1, noise=0.1)
+    >>> for _ in range(20):
+    ...     agent.update(agent.choose([[1.0]]), 0.5)
+    >>> [(level.level, level.size, level.bound) for level in agent.levels()]
+    [(1, 3, 12), (2, 12, 71), (3, 5, 385)]
+    """
 
     level: int
+    """Its number, from 1."""
     size: int
     """How many rounds belong to it."""
     bound: float
@@ -103,12 +122,24 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """What happened in T rounds, as arrays of length T."""
+    """What happened in T rounds, as arrays of length T.
+
+    >>> from unipac import NestedOFUL, envs
+    >>> trace = NestedOFUL(2, noise=0.1).play(envs.sphere(2, 5, noise=0.1), rounds=100, seed=0)
+    >>> len(trace), len(trace[20:50]), bool((trace.gap <= trace.certificate).all())
+    (100, 30, True)
+    >>> trace.to_frame().columns
+    ['round', 'index', 'level', 'certificate', 'reward', 'gap']
+    """
 
     index: NDArray[np.int64]
+    """Which action was taken."""
     level: NDArray[np.int64]
+    """The level of each round, as in ``Decision``."""
     certificate: Array
+    """How much worse than the best the choice could be, proven; NaN where nothing is."""
     reward: Array
+    """What it brought."""
     gap: Array | None = None
     """Expected loss against the best action, where the instance or ``truth`` tells it."""
     covered: NDArray[np.bool_] | None = None

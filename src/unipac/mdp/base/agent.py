@@ -34,6 +34,12 @@ class EpisodicAgent(EpisodicAlgorithm):
     """An agent for episodes of H stages; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import CertVI, envs
+    >>> mdp = envs.river_swim(n_states=3, horizon=3)
+    >>> agent = CertVI.made_for(mdp)
+    >>> isinstance(agent, EpisodicAgent), agent.horizon, agent.guarantee
+    (True, 3, 'uniform-PAC')
     """
 
     # -- what is known -------------------------------------------------------------------------
@@ -229,6 +235,13 @@ class FiniteAgent(EpisodicAgent):
     """An agent for states and actions that are numbers; the algorithms derive from it.
 
     {parameters}
+
+    >>> from unipac import CertVI
+    >>> agent = CertVI(2, 2, horizon=1)
+    >>> action = agent.act(0)                                   # state 0
+    >>> agent.observe(1.0, 1, terminated=True)                  # reward, next state
+    >>> isinstance(agent, FiniteAgent), agent.episodes
+    (True, 1)
     """
 
     n_states: int = parameter(check=check.count, words="S, the number of states", positional=True)

@@ -16,6 +16,10 @@ class Plan(NamedTuple):
 
     The policy may remember a *level* from one stage to the next, an index p from 0 to P − 1; FLUTE does, other agents
     have P = 1.
+
+    >>> plan = Plan(np.zeros((2, 1, 3), int), np.zeros((2, 1, 3), int), np.full(3, 2.0), lower=None, fresh=True)
+    >>> plan.action.shape, plan.bound.tolist()                  # H = 2 stages, one level, 3 states
+    ((2, 1, 3), [2.0, 2.0, 2.0])
     """
 
     action: Integers
@@ -31,12 +35,21 @@ class Plan(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """A finished episode, as arrays of length n ≤ H."""
+    """A finished episode, as arrays of length n ≤ H.
+
+    >>> states, zeros, following = np.array([0, 1]), np.zeros(2, int), np.array([1, -1])
+    >>> episode = Episode(states, action=zeros, level=zeros, reward=np.ones(2), following=following)
+    >>> float(episode.reward.sum()), int(episode.following[-1])
+    (2.0, -1)
+    """
 
     state: Integers
+    """Where the agent was, at each stage."""
     action: Integers
+    """What it did there."""
     level: Integers
     """As in the plan, from 0."""
     reward: Array
+    """What that brought."""
     following: Integers
     """The next state; -1 after a terminal one, from which nothing more comes."""

@@ -18,6 +18,11 @@ All but `OneHot` rescale the k numbers of an observation to x in [0, 1]^k by the
 
 No map makes an environment a linear MDP: unless its transitions and rewards really are linear in φ, as they
 are for `OneHot`, the guarantees of the agents do not cover it.
+
+>>> from unipac.mdp import feature_maps
+>>> f = feature_maps.Aggregation(low=[0.0], high=[1.0], n_actions=1, bins=4)
+>>> f([0.3])                                                # the second of four cells
+array([[0., 1., 0., 0.]])
 """
 
 from unipac.mdp.feature_maps.base import FeatureMap

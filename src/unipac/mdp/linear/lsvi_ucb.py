@@ -55,6 +55,7 @@ class LSVIUCB(LinearAgent):
         '"monotone" and "vertex", which hold for all. Also given as ``episodes``',
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    """Other names of parameters."""
     radius: str = parameter(
         "theorem",
         check.choice("theorem", "finite", "mixture", *FOR_ALL_TIMES),

@@ -67,6 +67,7 @@ class UCMatrixRL(EpisodicAgent):
         check=check.count, words="K, for how many episodes the radius is made. Also given as ``episodes``"
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    """Other names of parameters."""
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:

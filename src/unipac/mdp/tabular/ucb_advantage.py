@@ -102,6 +102,7 @@ class UCBAdvantage(TabularAgent):
         words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    """Other names of parameters."""
     reference_factor: float = parameter(
         1.0, check.positive, "c_4, of the visits after which a reference settles"
     )

@@ -65,6 +65,7 @@ class UCBVI(TabularAgent):
         words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
+    """Other names of parameters."""
     bonus: str = parameter("bernstein", check.choice("hoeffding", "bernstein"), '"hoeffding" or "bernstein"')
     third_term: bool = parameter(True, check.flag, "whether the bonus of Bernstein's kind has its third term")
     homogeneous: bool = parameter(

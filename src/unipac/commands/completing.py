@@ -1,0 +1,51 @@
+"""What the tab key completes beside commands and options: names of experiments and data, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def experiments(incomplete: str) -> list[tuple[str, str]]:
+    """Built-in experiments with their titles, and TOML files."""
+    from unipac.experiments.builtin import EXPERIMENTS
+
+    named = [
+        (name, parts[0].title if len(parts) == 1 else "all of them") for name, parts in EXPERIMENTS.items()
+    ]
+    return [pair for pair in named if pair[0].startswith(incomplete)] + _files(incomplete, ".toml")
+
+
+def folders(incomplete: str) -> list[tuple[str, str]]:
+    """Folders, for those of runs."""
+    return _files(incomplete, None)
+
+
+def engines(incomplete: str) -> list[tuple[str, str]]:
+    """What may run cells."""
+    known = {
+        "serial": "one after the other, in this process",
+        "processes": "on the cores of this machine",
+        "dask": "on a local Dask cluster",
+        "dask=tcp://": "on a cluster of yours",
+    }
+    return [pair for pair in known.items() if pair[0].startswith(incomplete)]
+
+
+def data_sets(incomplete: str) -> list[str]:
+    """Data sets that can be fetched."""
+    from unipac.data import FILES
+
+    return [name for name in FILES if name.startswith(incomplete)]
+
+
+def _files(incomplete: str, suffix: str | None) -> list[tuple[str, str]]:
+    """Folders, and files with a suffix, whose path begins like this."""
+    folder = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    found = [f"{entry}/" if entry.is_dir() else str(entry) for entry in entries]
+    return [
+        (path, "") for path in found if path.startswith(incomplete) and path.endswith(("/", suffix or "/"))
+    ]

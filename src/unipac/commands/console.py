@@ -1,0 +1,28 @@
+"""Where commands print, and text that is safe to print."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.markup import escape
+
+from unipac._text import printable
+
+out = Console(highlight=False, width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
+err = Console(stderr=True, highlight=False)
+
+EXIT_CODES = (
+    "Exit codes: 0 all well; 1 some cells failed; 2 something is wrong with the command, a file or a folder;"
+    " 3 with --strict, a prediction was not seen; 130 interrupted; 143 terminated."
+)
+
+
+def safe(text: object) -> str:
+    """Text from elsewhere, which neither marks up nor controls the terminal."""
+    return escape(printable(str(text)))
+
+
+def seconds(value: float) -> str:
+    """A time for readers."""
+    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s" if value < 600 else f"{value / 60:,.0f} min"
