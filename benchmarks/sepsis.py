@@ -24,11 +24,11 @@ MDP, _ = unipac.data.icu_sepsis(horizon=20)
 WORLD = world_of(MDP)
 MARKS = (1_000, 10_000, 30_000, 100_000)
 GRID = {
-    "learning": [(0.1, 0.0), (0.3, 0.0), (1.0, 0.6), (1.0, 0.8)],
+    "learning": [(0.01, 0.0), (0.03, 0.0), (0.1, 0.0), (0.3, 0.0), (1.0, 0.6), (1.0, 0.8)],
     "epsilon": [(0.1, 1), (0.01, 30_000), (0.01, 100_000)],
     "initial_value": [0.0, 1.0],
 }
-TUNED = {"learning": (1.0, 0.6), "epsilon": (0.01, 100_000), "initial_value": 0.0}
+TUNED = {"learning": (0.01, 0.0), "epsilon": (0.01, 100_000), "initial_value": 0.0}
 
 
 def value(policy):
@@ -68,8 +68,17 @@ def psrl(episodes, seed):
         agent._learn(Episode(*simulate(WORLD, plan.action, plan.level, starts[k % 1024], row)))
         if k + 1 in MARKS:
             spent = time.process_time() - began
-            drawn = np.mean([value(agent._plan().action[:, 0])])
-            shown(f"PSRL, seed {seed}", k + 1, f"{drawn:.4f}", "", "", "", "", plans, f"{spent:.0f} s")
+            shown(
+                f"PSRL, seed {seed}",
+                k + 1,
+                f"{value(agent._plan().action[:, 0]):.4f}",
+                "",
+                "",
+                "",
+                "",
+                plans,
+                f"{spent:.0f} s",
+            )
 
 
 @jit
