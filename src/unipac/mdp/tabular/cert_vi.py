@@ -87,17 +87,23 @@ class CertVI(AgentWithEnds):
         return compiled.empty(self._cells, self.horizon, self.n_states)
 
     def _plan(self) -> Plan:
-        state, H, S = self.state, self.horizon, self.n_states
-        if state.age[0] == compiled.STALE:
-            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
+        state = self._renewed(self.state)
         fresh = bool(state.age[0] == compiled.FRESH)
         return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
 
+    def _renewed(self, state: compiled.State) -> compiled.State:
+        """The state with a plan for the next episode."""
+        H, S = self.horizon, self.n_states
+        if state.age[0] == compiled.STALE:
+            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
+        return state
+
     def recommended(self) -> Recommendation:
         """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
-        plan = (twin := self._clone())._plan()
-        lower = compiled.recommend(twin.state, self._rules, plan.action[:, 0])
-        return Recommendation(TablePolicy(plan.action[:, 0]), plan.bound, lower)
+        with self._lock:
+            state = self._renewed(compiled.copied(self.state))
+        lower = compiled.recommend(state, self._rules, state.action)
+        return Recommendation(TablePolicy(state.action), state.bound, lower)
 
     def _learn(self, episode: Episode) -> None:
         self.state = compiled.with_more_room(self.state, self.horizon)

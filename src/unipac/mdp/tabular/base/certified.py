@@ -79,6 +79,12 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
     )
 
 
+def copied(state: State) -> State:
+    """The same in arrays of its own."""
+    counts = Counts._make(array.copy() for array in state.counts)
+    return State._make([counts, *(array.copy() for array in state[1:])])
+
+
 def with_more_room(state: State, steps: int) -> State:
     """The same with room for this many new outcomes."""
     counts = with_room(state.counts, steps)
