@@ -8,8 +8,9 @@
 V* − 0.05 (V* − V of random actions) for 200 episodes; the median of 10 seeds. Of CertVI two policies are valued: what
 it *plays*, greedy for its upper values, and the one it *recommends*, greedy for what it has counted. Of Q-learning it
 is the greedy one, which is not what it plays either; of PSRL the one it plays. An end of an episode is told to the
-agent, as by ``learn(env)``. Every row is a process of its own; seconds are those of the processor, and memory is the
-largest that the process had, libraries included.
+agent, as by ``learn(env)``. ``learning.json`` also has the values of both policies of CertVI at the end of a run. Every
+row is a process of its own; seconds are those of the processor, and memory is the largest that the process had,
+libraries included.
 
 Q-learning is tuned on all of ``GRID``: the best median of 2 seeds (with a limit on the episodes), then measured with 10
 others. ε falls in equal steps from 1 to ``epsilon_end`` within ``epsilon_decay`` episodes (1: at once); the rate is
@@ -232,7 +233,7 @@ def to_learn(toy, agent, most, seed):
         if played.found < np.inf and (not advises or recommended.found < np.inf):
             break
         agent._learn(toy.episode(np.ascontiguousarray(plan.action[:, 0]), rng))
-    return played.found, recommended.found, plan
+    return played.found, recommended.found, plan, (value, advised)
 
 
 def q_learning(toy, choice, offset):
@@ -275,21 +276,27 @@ CERTIFIED = {
 ROWS = {
     "FrozenLake": [
         ("CertVI", {}, 5000, 10),
+        ("CertVI", {"ties": "spread"}, 5000, 10),
         ("CertVI", {"bonus_scale": 0.5}, 5000, 10),
         ("CertVI", {"bonus_scale": 0.1}, 5000, 10),
-        ("CertVI", {"return_range": None}, 6000, 1),
+        ("CertVI", {"return_range": None}, 6000, 10),
+        ("CertVI", {"return_range": None, "ends": (5, 7, 11, 12, 15)}, 6000, 10),
         ("PSRL", {}, 5000, 5),
         ("QLearning", TUNED["FrozenLake"], 5000, 10),
         ("QLearning", TUNED["FrozenLake, Q = 1"], 5000, 10),
     ],
     "CliffWalking": [
         ("CertVI", {}, 5000, 10),
+        ("CertVI", {"ties": "spread"}, 5000, 10),
         ("CertVI", {"bonus_scale": 0.1}, 2000, 10),
+        ("CertVI", {"bonus_scale": 0.1, "ties": "spread"}, 2000, 10),
         ("QLearning", TUNED["CliffWalking"], 2000, 10),
     ],
     "Taxi": [
-        ("CertVI", {}, 2000, 1),
-        ("CertVI", {"bonus_scale": 0.01}, 5000, 5),
+        ("CertVI", {"bonus_scale": 0.01, "ties": "spread", "replan_every": 10}, 2000, 10),
+        ("CertVI", {"bonus_scale": 0.001, "ties": "spread", "replan_every": 10}, 2000, 10),
+        ("CertVI", {"bonus_scale": 0.01, "replan_every": 10}, 3000, 1),
+        ("CertVI", {"ties": "spread", "replan_every": 50}, 5000, 1),
         ("QLearning", TUNED["Taxi"], 5000, 10),
     ],
 }
@@ -298,7 +305,7 @@ ROWS = {
 def measure(name, row):
     """One row of the table."""
     kind, told, most, seeds = ROWS[name][row]
-    toy, played, recommended, certificates, seconds = Toy(name), [], [], [], []
+    toy, played, recommended, certificates, seconds, values = Toy(name), [], [], [], [], []
     for seed in range(seeds):
         began = time.process_time()
         if kind == "QLearning":
@@ -307,6 +314,7 @@ def measure(name, row):
             told_all = {**(CERTIFIED[name] if kind == "CertVI" else {"seed": seed}), **told}
             agent = unipac.AGENTS[kind](toy.S, toy.A, horizon=toy.horizon, homogeneous=True, **told_all)
             found = to_learn(toy, agent, most, seed)
+            values.append(found[3])
             certificates.append(
                 0.0 if found[2].lower is None else toy.initial @ (found[2].bound - found[2].lower)
             )
@@ -322,6 +330,7 @@ def measure(name, row):
         "played": sorted(played),
         "recommended": sorted(recommended),
         "certificate": float(np.median(certificates)) if kind == "CertVI" else None,
+        "values": np.median(values, axis=0).tolist() if kind == "CertVI" else None,
         "seconds": float(np.median(seconds)),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

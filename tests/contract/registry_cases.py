@@ -160,6 +160,7 @@ def mdp_cases(cls: type[Any], label: str | None = None) -> list[Case]:
         {"radius": "vertex"},
         {"bonus_scale": 0.1},
         {"radius": "mixture"},
+        {"replan_every": 20, "ties": "spread"},
     )
     simplex = unipac.envs.random_simplex(4, 2, 3, 3, seed=4)
     for option in ({}, {"radius": "mixture", "replan": "lazy", "bonus_scale": 0.05}):

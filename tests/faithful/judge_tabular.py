@@ -101,10 +101,11 @@ def cert_vi(
     return_range=(-math.inf, math.inf),
     scale=1.0,
     policy=None,
+    ends=(),
 ):
     """CertVI: Q (H, S, A) of the choosing pass, upper values (S,), and lower values (S,) of its policy.
 
-    A ``policy`` (H, S) may be given, where actions are tied.
+    A ``policy`` (H, S) may be given, where actions are tied. In ``ends`` an episode is over.
     """
     stages = max(H - 1, 1) if rewards is not None else H
     low, high = reward_range
@@ -153,6 +154,8 @@ def cert_vi(
                         threshold = scale * (math.log(1 / fail_up) + kt(N.sum()))
                         Q[h, s, a] = base + largest_mean(N, values, top, threshold)
                 V[h, s] = min(most, Q[h, s].max())
+                if s in ends:
+                    V[h, s] = Q[h, s] = 0.0
         return Q, V[0]
 
     Q, chosen_with = upper(scale)
@@ -180,7 +183,7 @@ def cert_vi(
                         value = least_mean(N - 1, values, bottom, unknown_outcomes(N, fail_low))
                 else:
                     value = least_mean(N, values, bottom, dirichlet(N, fail_low, S + 1))
-            V[h, s] = max(least, base + value)
+            V[h, s] = max(least, base + value) if s not in ends else 0.0
     return Q, chosen_with if scale == 1.0 else upper(1.0)[1], V[0]
 
 

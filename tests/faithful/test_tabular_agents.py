@@ -41,6 +41,11 @@ CASES = {
     "return range": {"homogeneous": True, "reward_range": (-1.0, 1.0), "return_range": (-3.0, 2.5)},
     "return range, known": {"rewards": "by pair", "return_range": (0.0, 2.0)},
     "always": {"replan": "always", "delta": 0.3},
+    "lasting plans": {"homogeneous": True, "replan_every": 12, "replan_factor": 1.05, "ties": "spread"},
+    "always after a while": {"replan": "always", "replan_every": 5},
+    "ends": {"ends": (0, 5)},
+    "ends pooled": {"homogeneous": True, "reward_range": (-1.0, 1.0), "ends": (0, 5), "ties": "spread"},
+    "ends, known": {"homogeneous": True, "rewards": "by pair", "ends": (0, 5), "return_range": (0.0, 2.0)},
     "one of each": {"sizes": (1, 1, 1)},
     "one stage": {"sizes": (3, 2, 1), "rewards": "by pair"},
     "larger": {"sizes": (8, 4, 6), "homogeneous": True},
@@ -58,14 +63,19 @@ def test_cert_vi_is_what_its_pseudo_code_says(case):
     mdp = RandomMDP(S, A, H, seed=7, pooled=pooled, reward_range=reward_range, by_pair=by_pair)
     if by_pair:
         parameters["rewards"] = mdp.rewards()
+    if ends := parameters.get("ends", ()):  # one before the states of the MDP, one after them
+        S = S + 2
+        if by_pair:
+            parameters["rewards"] = np.pad(parameters["rewards"], [(1, 1), (0, 0)], constant_values=1.0)
     agent = CertVI(S, A, horizon=H, **parameters)
-    data, planned, seen, new = judge.Data(pooled), {}, {}, {}
-    factor = 0.0 if parameters.get("replan") == "always" else 1.02
+    data, planned, seen, grown, last = judge.Data(pooled), {}, {}, False, 0
+    factor = 0.0 if parameters.get("replan") == "always" else agent.replan_factor
     for k in range(2000):
         plan = agent._plan()
-        assert plan.fresh == (k == 0 or any(n > factor * planned.get(cell, 0) for cell, n in new.items()))
+        least = min(parameters.get("replan_every", 1), (agent.replan_factor - 1) * last)
+        assert plan.fresh == (k == 0 or (grown and k - last >= least))
         if plan.fresh:
-            planned = dict(seen)
+            planned, grown, last = dict(seen), False, k
             if k < 12 or k in (50, 400, 1998):
                 Q, upper, lower = judge.cert_vi(
                     data,
@@ -79,17 +89,22 @@ def test_cert_vi_is_what_its_pseudo_code_says(case):
                     return_range=parameters.get("return_range", (-np.inf, np.inf)),
                     scale=agent.bonus_scale,
                     policy=plan.action[:, 0],
+                    ends=ends,
                 )
                 assert agree(plan.action[:, 0], Q)
                 np.testing.assert_allclose(plan.bound, upper, atol=1e-7)
                 np.testing.assert_allclose(plan.lower, lower, atol=1e-7)
-        episode = mdp.play(plan.action[:, 0])
+        if ends:
+            states, actions, rewards, following = mdp.play(plan.action[:, 0, 1:-1])
+            episode = states + 1, actions, rewards, np.where(following >= 0, following + 1, -1)
+        else:
+            episode = mdp.play(plan.action[:, 0])
         learned(agent, episode)
         data.add(*episode)
-        new = {}
         for h, (s, a) in enumerate(zip(*episode[:2], strict=True)):
             cell = (0 if pooled else h, s, a)
-            seen[cell] = new[cell] = seen.get(cell, 0) + 1
+            seen[cell] = seen.get(cell, 0) + 1
+            grown = grown or seen[cell] > factor * planned.get(cell, 0)
 
 
 @pytest.mark.parametrize("case", ["outcomes", "outcomes pooled", "known pooled", "means", "one of each"])

@@ -17,6 +17,7 @@ VARIANTS = {
     "pooled": {"homogeneous": True},
     "scaled": {"bonus_scale": 0.2},
     "means": {"reward_values": "many", "replan": "always"},
+    "lasting": {"homogeneous": True, "replan_every": 40, "replan_factor": 1.2, "ties": "spread"},
 }
 MDP = river_swim(n_states=4, horizon=5)
 
@@ -44,9 +45,9 @@ def test_compiled_play_of_cert_vi_is_the_loop(variant):
     assert fast.episodes == slow.episodes == 700
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_runs_can_be_cut_saved_and_copied(name, tmp_path):
-    whole, parts = made(name), made(name)
+@pytest.mark.parametrize(("name", "told"), [*((name, {}) for name in NAMES), ("CertVI", VARIANTS["lasting"])])
+def test_runs_can_be_cut_saved_and_copied(name, told, tmp_path):
+    whole, parts = made(name, **told), made(name, **told)
     trace = whole.play(MDP, episodes=300, seed=1)
     first = parts.play(MDP, episodes=130, seed=1)
     parts.save(tmp_path / "agent.npz")
@@ -154,6 +155,9 @@ def test_the_bound_on_mistakes_is_that_of_rewards_by_next_state():
         ("CertVI", {"return_range": (1.0, 0.0)}, "return_range"),
         ("CertVI", {"replan_factor": 0.9}, "replan_factor"),
         ("CertVI", {"homogeneous": 1}, "homogeneous"),
+        ("CertVI", {"replan_every": 0}, "replan_every"),
+        ("CertVI", {"replan_every": 2.5}, "replan_every"),
+        ("CertVI", {"ties": "last"}, "ties"),
         ("CertVI", {"reward_values": "some"}, "reward_values"),
         ("CertVI", {"bonus_scale": -1.0}, "bonus_scale"),
         ("UBEV", {"radius": "mixture"}, "radius"),
@@ -180,6 +184,133 @@ def test_a_file_with_other_counts_is_refused(tmp_path):
     agent.state.counts.times[0] += 1  # no data lead to this
     agent.save(tmp_path / "agent.npz")
     with pytest.raises(ValueError, match="contradict"):
+        unipac.load(tmp_path / "agent.npz")
+
+
+@pytest.mark.parametrize(
+    ("field", "entry", "number", "what"),
+    [
+        ("age", 0, 0, "age"),  # there were episodes since the plan
+        ("age", 0, 3, "age"),  # it has not lasted long enough
+        ("age", 0, 1, "age"),  # visits have grown
+        ("age", 0, 7, "age"),
+        ("episodes", 1, 131, "plan"),  # planned after the last episode
+        ("episodes", 0, 10**6, "episodes"),
+        ("episodes", 1, 1, "episodes"),
+        ("episodes", 0, -1, "plan"),
+    ],
+)
+def test_a_file_with_a_plan_of_another_age_is_refused(field, entry, number, what, tmp_path):
+    agent = made("CertVI", homogeneous=True, replan_every=40, replan_factor=1.5)
+    agent.play(MDP, episodes=130, seed=1)
+    assert agent.state.age[0] == 2  # grown, but not long in use
+    agent.save(tmp_path / "agent.npz")
+    assert unipac.load(tmp_path / "agent.npz").episodes == 130
+    getattr(agent.state, field)[entry] = number
+    agent.save(tmp_path / "agent.npz")
+    with pytest.raises(ValueError, match=what):
+        unipac.load(tmp_path / "agent.npz")
+
+
+def test_equal_actions_are_spread():
+    """One state, six actions that do nothing: an episode of 50 stages tries all of them, or the first alone."""
+    for ties, tried in (("first", 1), ("spread", 6)):
+        agent = unipac.CertVI(1, 6, horizon=50, homogeneous=True, ties=ties, return_range=(0.0, 1.0))
+        for _ in range(50):
+            agent.act(0)
+            agent.observe(0.0, 0)
+        assert np.count_nonzero(agent.state.counts.visits) == tried
+    table = np.asarray(unipac.CertVI(40, 5, horizon=100, ties="spread").policy())
+    assert [len(set(column)) for column in table.T] == [5] * 40  # at every state all of them
+    assert (np.abs(np.bincount(table.ravel()) - 800) < 5 * np.sqrt(4000 * 0.2 * 0.8)).all()
+
+
+def test_a_plan_that_lasts_has_a_bound_on_mistakes():
+    once, lasting = made("CertVI"), made("CertVI", replan_every=100)
+    assert lasting.guarantee == "uniform-PAC"
+    assert once.mistake_bound(0.1) < lasting.mistake_bound(0.1) < math.inf
+
+
+@pytest.mark.parametrize("P", [2, 10, 100])
+@pytest.mark.parametrize("C", [0.5, 30.0, 400.0])
+def test_what_a_cell_costs_while_plans_last(P, C):
+    """The sum of min(1, √(C/n of the plan)) over 5,000 visits is as claimed, however these fall into plans."""
+    rng = np.random.default_rng(0)
+    for waits in (np.full(5000, P), rng.integers(1, P + 1, 5000)):
+        total, n, planned, age, plan = 0.0, 0, 0, 0, 0
+        for _ in range(5000):  # the cell is visited in every episode; others ask for new plans
+            total += min(1.0, math.sqrt(C / planned)) if planned else 1.0
+            n, age = n + 1, age + 1
+            if n > 1.02 * planned and age >= waits[plan]:
+                planned, age, plan = n, 0, plan + 1
+        x, wide = 5000, 4 * C  # as in the theorem: f = 2
+        claimed = 1 + 2 * (P - 1) + (x if x <= wide else 2 * math.sqrt(wide * x) - wide)
+        assert total <= claimed
+
+
+def ended(**parameters):
+    """States 0, 1 and the end 2, which pays on arrival."""
+    P, r = np.zeros((3, 2, 3)), np.zeros((3, 2, 3))
+    P[:2, 0, :2], P[0, 1, 1], P[1, 1, 2], P[2, :, 2] = 0.5, 1.0, 1.0, 1.0
+    r[1, 1, 2] = 1.0
+    marks = np.arange(3) == 2 if parameters.pop("marked", True) else None
+    mdp = FiniteMDP(P, np.broadcast_to(r, (6, 3, 2, 3)), horizon=6, terminal=marks)
+    return mdp, unipac.CertVI.made_for(mdp, homogeneous=True, **parameters)
+
+
+def test_ends_are_worth_nothing_and_bounds_hold():
+    plain, known = ended()[1], ended(ends=[2])[1]
+    mdp, masked = ended(ends=np.array([False, False, True]))
+    assert masked.ends == known.ends == (2,)
+    traces = [agent.play(mdp, episodes=2000, seed=0) for agent in (plain, known)]
+    for trace in traces:
+        assert (trace.certificate >= trace.gap).all()
+        assert (trace.bound >= mdp.optimal_value()[0]).all()
+    assert known._plan().bound[2] == known._plan().lower[2] == 0.0
+    assert (traces[1].bound <= traces[0].bound).all()
+    assert traces[1].bound[40] < traces[0].bound[40] - 0.3  # an end may pay, for all that the other knows
+    assert known.recommended().lower[0] >= plain.recommended().lower[0]
+
+
+@pytest.mark.parametrize("told", [[], [3], [-1], [1, 1], [0, 1, 2], [0.5], "2", 2, [True, False], [[1]]])
+def test_what_cannot_be_ends_is_refused(told):
+    with pytest.raises(ValueError, match="ends"):
+        ended(ends=told)
+
+
+def test_what_contradicts_the_ends_is_refused(tmp_path):
+    mdp, agent = ended(ends=[2])
+    agent.play(mdp, episodes=3)
+    before = agent.digest() if hasattr(agent, "digest") else None
+    with pytest.raises(ValueError, match="observation must be a state that is none of the ends, got 2"):
+        agent.act(2)
+    with pytest.raises(ValueError, match="observation"):
+        agent.certificate(2)
+    with pytest.raises(ValueError, match="initial_states"):
+        agent.play(mdp, episodes=1, initial_states=[2])
+    with pytest.raises(ValueError, match=r"ends must be states that are terminal .* got \[2\]"):
+        agent.play(ended(marked=False)[0], episodes=1)
+    with pytest.raises(ValueError, match=r"ends .* got \[0\]"):
+        ended(ends=[0])[1].play(mdp, episodes=1)
+    assert agent.episodes == 3
+    assert before is None or agent.digest() == before
+    agent.act(1)
+    agent.observe(0.0, 2)  # an environment that says nothing of an end
+    with pytest.raises(ValueError, match="observation"):
+        agent.act(2)
+    agent.save(tmp_path / "agent.npz")
+    assert unipac.load(tmp_path / "agent.npz").ends == (2,)
+
+
+def test_a_file_with_visits_of_an_end_is_refused(tmp_path):
+    _, agent = ended()
+    agent.act(0)
+    agent.observe(0.0, 2)
+    agent.act(2)
+    agent.observe(0.0, 2, truncated=True)
+    agent.ends = (2,)  # what was told later
+    agent.save(tmp_path / "agent.npz")
+    with pytest.raises(ValueError, match="ends"):
         unipac.load(tmp_path / "agent.npz")
 
 

@@ -43,6 +43,7 @@ CASES = [
     ("random simplex", {}),
     ("random simplex", {"rewards": "known"}),
     ("ring", {"homogeneous": True}),
+    ("river swim", {"homogeneous": True, "replan_every": 50, "replan_factor": 1.5, "ties": "spread"}),
 ]
 
 

@@ -182,6 +182,7 @@ def certvi_mistake_bound(
     *,
     rewards: str = "known",
     replan_factor: float = 1.02,
+    replan_every: int = 1,
     outcomes: int | None = None,
 ) -> int:
     """With probability 1 − 2δ, for all ε at once: CertVI gives no more certificates above ε than this.
@@ -198,7 +199,9 @@ def certvi_mistake_bound(
 
     The expectations over any set of episodes decided beforehand sum to at most e/(e−1) times (the realised sum +
     B log(1/δ')), B = Σ R_h. The realised sum over m of them is at most Σ_h R_h SA (1 + ∫_0^{m/SA} min(1, √(C/x))),
-    which is at most 2 √(CX) − C with the C of X = m/SA. With δ' = δ/(i(i+1)) for ε_i = H 2^-i the largest m with
+    which is at most 2 √(CX) − C with the C of X = m/SA. Where plans may last for P > 1 episodes (replan_every), n is at
+    least the present number less P − 1, if it is not a part 1/f: so of each cell at most 2(P − 1) visits are counted
+    with 1, and f is at least 2 for the others. With δ' = δ/(i(i+1)) for ε_i = H 2^-i the largest m with
     m ε/2 ≤ all this is the bound.
 
     Args:
@@ -209,6 +212,7 @@ def certvi_mistake_bound(
         delta: δ.
         rewards: "known", or learned with "few" or "many" values.
         replan_factor: f; 1 if the agent replans always.
+        replan_every: P.
         outcomes: K, with "few"; by default S + 1, for rewards that are a function of (s, a, s').
 
     >>> certvi_mistake_bound(0.1, 3, 2, 3, 0.05) < certvi_mistake_bound(0.1, 3, 2, 3, 0.05, rewards="few")
@@ -222,6 +226,8 @@ def certvi_mistake_bound(
     H = check.count("horizon", horizon, most=10_000)
     delta = check.probability("delta", delta)
     f = check.at_least_one("replan_factor", replan_factor)
+    late = 2 * (check.count("replan_every", replan_every, most=check.LARGEST_COUNT) - 1)
+    f = max(f, 2.0) if late else f
     check.one_of("rewards", rewards, ("known", "few", "many"))
     K = S + 1 if outcomes is None else check.count("outcomes", outcomes, most=2**40)
     stages = H - 1 if rewards == "known" else H
@@ -235,7 +241,7 @@ def certvi_mistake_bound(
         x = m / (S * A)
         C = f**2 * _squared_width(x, K, S * A * stages, delta, rewards)
         filled = x if x <= C else 2 * math.sqrt(C * x) - C
-        return math.e / (math.e - 1) * (ranges * S * A * (1 + filled) + chance) - m * eps / 2
+        return math.e / (math.e - 1) * (ranges * S * A * (1 + late + filled) + chance) - m * eps / 2
 
     return largest_number(excess)
 

@@ -6,10 +6,11 @@
     for h = H, ..., 1:                                                                    base.backward
       Q_h(s, a) = U(p̂, scale (log(SH'/0.9δ) + kt(n))/n, r + Vup_{h+1})
                   at most r_max + max Vup_{h+1}, which it is if n = 0
-      π_h(s) = argmax_a Q_h(s, a), the first of equals;  Vup_h(s) = max_a Q_h(s, a)
+      π_h(s) = argmax_a Q_h(s, a), the first of equals, or spread;  Vup_h(s) = max_a Q_h(s, a)
       Vlow_h(s) = L(p̃, c̃, r + Vlow_{h+1}) at π_h(s); r_min + min Vlow_{h+1} if n = 0
     certificate(s) = Vup_1(s) − Vlow_1(s), where Vup is taken with scale 1
-    a new plan when the visits of some cell have grown by the factor 1.02                 base.certified
+    a new plan when the visits of some cell have grown by the factor f = 1.02, and the    base.certified
+      last plan was in use for min(replan_every, (f − 1) · episodes before it) episodes
 
 c̃ is the ball of a Dirichlet mixture for all V, with failure 0.1δ/J for each of J cells: ``theory.dirichlet_threshold``
 where rewards are known, else ``theory.open_threshold``. H' = H − 1 if rewards are known, else H. After the end of an
@@ -31,14 +32,15 @@ from unipac.mdp.base.playing import room_for
 from unipac.mdp.base.policy import Recommendation, TablePolicy
 from unipac.mdp.base.records import EpisodeTrace
 from unipac.mdp.tabular.base import certified as compiled
-from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
-from unipac.mdp.tabular.base.backward import Limits
+from unipac.mdp.tabular.base.agent import Array, Integers, steps
 from unipac.mdp.tabular.base.counts import has_several_rewards
-from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
+from unipac.mdp.tabular.base.ends import AgentWithEnds
+from unipac.mdp.tabular.base.rules import rules_of
+from unipac.theory.tabular import certvi_mistake_bound
 
 
 @agent
-class CertVI(TabularAgent):
+class CertVI(AgentWithEnds):
     """Certified value iteration for finite MDPs: uniform-PAC, with a certificate before every episode.
 
     {parameters}
@@ -66,48 +68,42 @@ class CertVI(TabularAgent):
     )
     replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
     replan_factor: float = parameter(1.02, check.at_least_one, "growth of visits that asks for a new plan")
+    replan_every: int = parameter(
+        1,
+        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        "a plan lasts for at least so many episodes, or ``replan_factor`` − 1 times those before it if these are fewer",
+    )
+    ties: str = parameter(
+        "first",
+        check.choice("first", "spread"),
+        'which of equally good actions to take: the "first"; or "spread", another one at another stage and state',
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        S, A, stages = self.n_states, self.n_actions, self._stages
-        many = self.rewards is None and self.reward_values == "many"
-        counted = compiled.OUTCOMES if self._known is None else compiled.GIVEN
-        kind = compiled.MEANS if many else counted
-        base = np.zeros((1, S * A)) if self._known is None else self._known
-        least, most = self._outcome_rewards(kind == compiled.OUTCOMES)
-        cells = S * A * (1 if self.homogeneous else stages)
-        exploring = EXPLORING * self.delta * (0.5 if many else 1.0)
-        ends = (-math.inf, math.inf) if self.return_range is None else self.return_range
-        if many:  # rewards are apart from what follows them, which may be nothing
-            ends = min(ends[0], 0.0), max(ends[1], 0.0)
-        self._rules = compiled.Rules(
-            rewards=kind,
-            scale=self.bonus_scale,
-            factor=self.replan_factor if self.replan == "lazy" else 0.0,
-            log_upper=math.log(S * stages / exploring),  # of each state one optimal action
-            log_lower=math.log(cells / ((1 - EXPLORING) * self.delta)),
-            log_reward=math.log(cells / exploring),
-            low=self.reward_range[0],
-            high=self.reward_range[1],
-            upper=Limits(base, most, 1.0, ends[1]),
-            lower=Limits(base, least, 1.0, ends[0]),
-        )
+        self._rules = rules_of(self)
 
     def _empty(self) -> compiled.State:
         return compiled.empty(self._cells, self.horizon, self.n_states)
 
     def _plan(self) -> Plan:
-        state, H, S = self.state, self.horizon, self.n_states
-        if state.age[0] == compiled.STALE:
-            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
+        state = self._renewed(self.state)
         fresh = bool(state.age[0] == compiled.FRESH)
         return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
 
+    def _renewed(self, state: compiled.State) -> compiled.State:
+        """The state with a plan for the next episode."""
+        H, S = self.horizon, self.n_states
+        if state.age[0] == compiled.STALE:
+            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
+        return state
+
     def recommended(self) -> Recommendation:
         """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
-        plan = (twin := self._clone())._plan()
-        lower = compiled.recommend(twin.state, self._rules, plan.action[:, 0])
-        return Recommendation(TablePolicy(plan.action[:, 0]), plan.bound, lower)
+        with self._lock:
+            state = self._renewed(compiled.copied(self.state))
+        lower = compiled.recommend(state, self._rules, state.action)
+        return Recommendation(TablePolicy(state.action), state.bound, lower)
 
     def _learn(self, episode: Episode) -> None:
         self.state = compiled.with_more_room(self.state, self.horizon)
@@ -134,8 +130,14 @@ class CertVI(TabularAgent):
         if self.bonus_scale != 1.0 or has_several_rewards(self.state.counts):
             return math.inf
         sizes = self.n_states, self.n_actions, self.horizon
-        rewards, factor = ("known", "few", "many")[self._rules.rewards], max(1.0, self._rules.factor)
-        return certvi_mistake_bound(eps, *sizes, self.delta, rewards=rewards, replan_factor=factor)
+        return certvi_mistake_bound(
+            eps,
+            *sizes,
+            self.delta,
+            rewards=("known", "few", "many")[self._rules.rewards],
+            replan_factor=max(1.0, self._rules.factor),
+            replan_every=self.replan_every,
+        )
 
     def _saved(self) -> Any:
         return compiled.saved(self.state)

@@ -81,7 +81,7 @@ class UBEV(TabularAgent):
         bonus = Bonus(HOEFFDING, phi, self._unit * np.arange(H - 1.0, -1.0, -1.0), np.empty((0, 0)))
         limits = self._apart(reward.reshape(-1, pairs))
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
-        optimistic(counts, bonus, limits, np.empty((0, 0)), action, np.empty((H, pairs)), V)
+        optimistic(counts, bonus, limits, np.empty((0, 0)), False, action, np.empty((H, pairs)), V)
         return self._planned(action, V[0])
 
     def _learn(self, episode: Episode) -> None:

@@ -95,7 +95,7 @@ class UCBVI(TabularAgent):
         mean = state.counts.reward / N + (high - low) * np.sqrt(L / (2 * N))
         limits = self._apart(np.minimum(mean, high).reshape(-1, S * A))
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
-        optimistic(state.counts, bonus, limits, state.Q, action, state.Q, V)  # a second time, Q stays
+        optimistic(state.counts, bonus, limits, state.Q, False, action, state.Q, V)  # a second time, Q stays
         return self._planned(action, V[0])
 
     def _learn(self, episode: Episode) -> None:

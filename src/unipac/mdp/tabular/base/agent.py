@@ -95,7 +95,7 @@ class TabularAgent(FiniteAgent):
     def _apart(self, unknown: Array) -> Limits:
         """Limits of upper values where rewards are apart from the outcomes: known, or with these bounds (.., SA)."""
         base = unknown if self._known is None else self._known
-        return Limits(base, np.zeros(base.shape[1]), 0.0, math.inf)
+        return Limits(base, np.zeros(base.shape[1]), 0.0, math.inf, np.zeros(self.n_states, dtype=np.bool_))
 
     def _count(self, counts: Counts, episode: Episode) -> Counts:
         """The counts with an episode, rewards apart from the outcomes."""

@@ -55,6 +55,8 @@ class Limits(NamedTuple):
     """1 if the base is earned surely, so that it is part of what is still to come; 0 if it bounds a mean."""
     end: float
     """The largest sum of rewards still to come for upper values, the least one for lower values; or infinite."""
+    over: NDArray[np.bool_]
+    """(S,): states in which no action is taken: their value is 0."""
 
 
 @jit
@@ -74,11 +76,19 @@ def gather(
 
 @jit
 def optimistic(
-    counts: Counts, bonus: Bonus, limits: Limits, previous: Array, action: Integers, Q: Array, V: Array
+    counts: Counts,
+    bonus: Bonus,
+    limits: Limits,
+    previous: Array,
+    spread: bool,
+    action: Integers,
+    Q: Array,
+    V: Array,
 ) -> int:
     """Fill the greedy ``action`` (H, S), ``Q`` (H, S A), ``V`` (H + 1, S); Q stays below ``previous``, if given.
 
-    Returns the stage from which downwards all are the same.
+    Of equally good actions the first is taken, or one that depends on stage and state if they are ``spread``. Returns
+    the stage from which downwards all are the same.
     """
     H, n_states = action.shape
     pairs = Q.shape[1]
@@ -93,7 +103,9 @@ def optimistic(
         peak = max(0.0, after.max())
         for s in range(n_states):
             best, chosen = -math.inf, 0
-            for a in range(n_actions):
+            if limits.over[s]:
+                best, Q[h, s * n_actions : (s + 1) * n_actions] = 0.0, 0.0
+            for a in range(0 if limits.over[s] else n_actions):
                 pair = s * n_actions + a
                 cell = pair if pooled else h * pairs + pair
                 base = limits.base[min(h, limits.base.shape[0] - 1), pair]
@@ -113,12 +125,42 @@ def optimistic(
                 if q > best:
                     best, chosen = q, a
             action[h, s] = chosen
-            V[h, s] = min(best, limits.end)
+            V[h, s] = min(best, limits.end) if not limits.over[s] else 0.0
+        tied = spread and spread_ties(Q[h], h, limits.over, action[h])
         if not varies and h > 0 and _still(V[h], after):
             for earlier in range(h):
                 V[earlier], Q[earlier], action[earlier] = V[h], Q[h], action[h]
-            return h
+                if tied:
+                    spread_ties(Q[h], earlier, limits.over, action[earlier])
+            return 0 if tied else h
     return 0
+
+
+@jit
+def spread_ties(Q: Array, h: int, over: NDArray[np.bool_], action: Integers) -> bool:
+    """Fill the actions (S,) of a stage with one of the best of Q (S A,) each, by a hash of stage and state.
+
+    With the first of equals a policy that comes back to a state would do there what has just led it back. Returns
+    whether there was any choice.
+    """
+    n_actions, tied = Q.size // action.size, False
+    for s in range(action.size):
+        if over[s]:
+            continue
+        q = Q[s * n_actions : (s + 1) * n_actions]
+        best, ties = q.max(), 0
+        for a in range(n_actions):
+            ties += q[a] == best
+        x = (h * 2654435761 + s * 40503 + 12345) & 0xFFFFFFFF
+        for _ in range(2):
+            x = ((x ^ (x >> 16)) * 73244475) & 0xFFFFFFFF
+        nth, tied = (x ^ (x >> 16)) % ties, tied or ties > 1
+        for a in range(n_actions):
+            if q[a] == best:
+                if nth == 0:
+                    action[s] = a
+                nth -= 1
+    return tied
 
 
 @jit
@@ -184,7 +226,7 @@ def pessimistic(
                     for j in range(k):
                         weights[j] -= 1.0
                 q = kl_lower(weights, values, k, float(n), q, thresholds[cell])
-            V[h, s] = max(q + base, limits.end)
+            V[h, s] = max(q + base, limits.end) if not limits.over[s] else 0.0
         if pooled and limits.base.shape[0] == 1 and 0 < h < stage and _still(V[h], after):
             for earlier in range(h):
                 V[earlier] = V[h]
@@ -220,7 +262,7 @@ def estimated(counts: Counts, limits: Limits, action: Integers, V: Array) -> int
                 q += limits.base[min(h, limits.base.shape[0] - 1), pair]
                 if q > best:
                     best, action[h, s] = q, a
-            V[h, s] = best
+            V[h, s] = best if not limits.over[s] else 0.0
         if pooled and limits.base.shape[0] == 1 and h > 0 and _still(V[h], after):
             for earlier in range(h):
                 V[earlier], action[earlier] = V[h], action[h]

@@ -22,39 +22,14 @@ from unipac.mdp.tabular.base.counts import (
     with_room,
 )
 from unipac.mdp.tabular.base.kl import kl_lower, kl_upper
+from unipac.mdp.tabular.base.rules import MEANS, OUTCOMES, Rules
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-GIVEN, OUTCOMES, MEANS = 0, 1, 2
-"""What is known of rewards: all; nothing, and an outcome holds its reward; nothing, and their means are learned."""
-
-
-FRESH, OLD, STALE = 0, 1, 2
-"""Ages of a plan."""
-
-
-class Rules(NamedTuple):
-    """The numbers that parameters come down to."""
-
-    rewards: int
-    """``GIVEN``, ``OUTCOMES`` or ``MEANS``."""
-    scale: float
-    """Of the thresholds when choosing."""
-    factor: float
-    """By how much visits of a cell may grow before a new plan; 0 for a new plan in every episode."""
-    log_upper: float
-    """log(1/failure) of each ball for one function."""
-    log_lower: float
-    """log(1/failure) of each ball for all functions."""
-    log_reward: float
-    """log(1/failure) of the mean reward of each cell."""
-    low: float
-    high: float
-    """Range of a reward."""
-    upper: Limits
-    lower: Limits
+FRESH, OLD, GROWN, STALE = 0, 1, 2, 3
+"""Ages of a plan: not used yet; in use; in use until it has lasted long enough; not for another episode."""
 
 
 class State(NamedTuple):
@@ -64,7 +39,10 @@ class State(NamedTuple):
     planned: Integers
     """(C,): visits when the last plan was made."""
     age: Integers
-    """(1,): ``FRESH`` for the first episode of a plan, then ``OLD``, ``STALE`` if the next one needs a new plan."""
+    """(1,): ``FRESH`` for the first episode of a plan, then ``OLD``, ``GROWN`` once visits of some cell have grown by
+    the factor, and ``STALE`` if the next episode needs a new plan, as this one has also lasted long enough."""
+    episodes: Integers
+    """(2,): learned; and learned when the last plan was made."""
     above: Array
     """(C,): thresholds of the balls for one function at that time."""
     below: Array
@@ -89,6 +67,7 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
         counts=no_counts(cells),
         planned=np.zeros(cells, dtype=np.int64),
         age=np.full(1, STALE),
+        episodes=np.zeros(2, dtype=np.int64),
         above=np.zeros(cells),
         below=np.zeros(cells),
         action=np.zeros((horizon, n_states), dtype=np.int64),
@@ -98,6 +77,12 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
         planned_reward=np.zeros(cells),
         planned_used=np.zeros(1, dtype=np.int64),
     )
+
+
+def copied(state: State) -> State:
+    """The same in arrays of its own."""
+    counts = Counts._make(array.copy() for array in state.counts)
+    return State._make([counts, *(array.copy() for array in state[1:])])
 
 
 def with_more_room(state: State, steps: int) -> State:
@@ -120,12 +105,21 @@ def learn(
     n_actions = pairs // state.action.shape[1]
     with_rewards = rules.rewards == OUTCOMES
     count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    state.episodes[0] += 1
     if state.age[0] == FRESH:
         state.age[0] = OLD
     for h in range(states.size):
         cell = (0 if visits.size == pairs else h * pairs) + states[h] * n_actions + actions[h]
         if visits[cell] > rules.factor * state.planned[cell]:
-            state.age[0] = STALE
+            state.age[0] = max(state.age[0], GROWN)
+    if state.age[0] == GROWN and lasted(state.episodes, rules):
+        state.age[0] = STALE
+
+
+@jit
+def lasted(episodes: Integers, rules: Rules) -> bool:
+    """Whether a plan has been in use for as many episodes as it should at least."""
+    return bool(episodes[0] - episodes[1] >= min(rules.every, rules.growth * episodes[1]))
 
 
 @jit
@@ -173,7 +167,7 @@ def with_means(counts: Counts, rules: Rules, limits: Limits, scale: float) -> Li
     base = np.empty((counts.visits.size // limits.extreme.size, limits.extreme.size))
     for cell in range(counts.visits.size):
         base[cell // base.shape[1], cell % base.shape[1]] = mean_reward(counts, rules, cell, scale)
-    return Limits(base, limits.extreme, 0.0, limits.end)
+    return Limits(base, limits.extreme, 0.0, limits.end, limits.over)
 
 
 @jit
@@ -182,7 +176,7 @@ def choose(state: State, rules: Rules, scale: float, action: Integers, Q: Array,
     radius = state.above if scale == 1.0 else scale * state.above
     bonus = Bonus(KL, radius, np.empty(0), np.empty((0, 0)))
     limits = with_means(state.counts, rules, rules.upper, scale)
-    return optimistic(state.counts, bonus, limits, np.empty((0, 0)), action, Q, V)
+    return optimistic(state.counts, bonus, limits, np.empty((0, 0)), rules.spread, action, Q, V)
 
 
 @jit
@@ -206,7 +200,7 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
     state.planned_used[0] = state.counts.used[0]
     for e in range(state.counts.used[0]):
         state.planned_times[e] = state.counts.times[e]
-    state.age[0] = FRESH
+    state.age[0], state.episodes[1] = FRESH, state.episodes[0]
 
 
 @jit
@@ -264,7 +258,8 @@ def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: 
     counts, P = saved.counts, len(saved.planned_times)
     sound = (
         saved.age.shape == saved.planned_used.shape == (1,)
-        and saved.age[0] in (FRESH, OLD, STALE)
+        and saved.episodes.shape == (2,)
+        and 0 <= saved.episodes[1] <= saved.episodes[0]
         and saved.planned_used[0] == P <= counts.used[0] == counts.times.size
         and saved.planned.shape == saved.planned_reward.shape == counts.visits.shape
         and bool(((saved.planned_times > 0) & (saved.planned_times <= counts.times[:P])).all())
@@ -279,6 +274,7 @@ def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: 
         check.require(bool(within), "rewards", "within their range", "others")
     check_counts(before, n_states)
     check.require(np.array_equal(saved.planned, before.visits), "planned", "the visits of the plan", "others")
+    check_ages(saved, rules, like.action.shape[0])
     state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
     if saved.age[0] != STALE:
         horizon = state.action.shape[0]
@@ -287,10 +283,23 @@ def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: 
     else:
         state = state._replace(counts=counts)
         thresholds(state, rules, True)
-    kept = ("planned", "planned_reward", "planned_used")
+    kept = ("planned", "planned_reward", "planned_used", "age", "episodes")
     times = np.zeros(counts.times.size, dtype=np.int64)
     times[:P] = saved.planned_times
     for name in kept:
         getattr(state, name)[:] = getattr(saved, name)
-    state.age[:] = saved.age
     return state._replace(planned_times=times)
+
+
+def check_ages(saved: State, rules: Rules, horizon: int) -> None:
+    """Refuse a file whose plan is of another age than its data say, or with data of an end."""
+    visits, (learned, planned) = saved.counts.visits, saved.episodes.tolist()
+    over = np.repeat(rules.upper.over, rules.upper.extreme.size // rules.upper.over.size)
+    check.require(not visits.reshape(-1, over.size)[:, over].any(), "visits", "0 in the ends", "others")
+    for count, seen in ((learned, visits), (planned, saved.planned)):
+        check.require(count <= seen.sum() <= horizon * count, "episodes", "of 1 to H visits each", count)
+    age = OLD if learned > planned else FRESH
+    if learned > planned and bool((visits > rules.factor * saved.planned).any()):
+        age = STALE if lasted(saved.episodes, rules) else GROWN
+    allowed = (age, STALE) if learned == 0 else (age,)
+    check.require(saved.age[0] in allowed, "age", "that of the plan", saved.age)

@@ -72,6 +72,7 @@ def trimmed(counts: Counts) -> Counts:
     return counts._replace(**{name: getattr(counts, name)[:used] for name in names})
 
 
+@jit
 def at(counts: Counts, times: Integers, reward: Array) -> Counts:
     """The counts at an earlier moment: how often the first outcomes had come, and the sums of rewards."""
     used = len(times)
