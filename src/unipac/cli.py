@@ -92,6 +92,7 @@ def list_all() -> None:
             )
     _print_list("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
     _print_list("MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
+    _print_list("For searches for a policy", {name: first_line(make) for name, make in envs.SEARCHED.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
 
 
