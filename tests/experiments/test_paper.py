@@ -16,7 +16,7 @@ SMALL = {
     "e07-certificates": {"seeds": 6, "rounds": 300},
     "e11-finite-arms": {"seeds": 1, "rounds": 300},
     "e13-lsvi-killer": {},
-    "e14-mixtures": {"seeds": 2, "rounds": 120},
+    "e14-mixtures": {"seeds": 1, "rounds": 120},
     "e15-compute": {"seeds": 1, "rounds": 40},
 }
 
