@@ -172,6 +172,15 @@ def test_the_registry_of_finite_mdps():
         registry.instance_kind(3)
 
 
+@pytest.mark.parametrize(("instance", "alike"), [("river_swim", True), ("random_simplex", False)])
+def test_pooled_agents_are_certified_only_where_stages_are_alike(instance, alike):
+    told = {"r": {"instance": instance, "n_states": 3, "horizon": 2}}
+    pooled = made({"a": {"agent": "CertVI", "homogeneous": True}}, told, rounds=5)
+    assert set(table(pooled)["certified"]) == {alike}
+    plain = made({"a": {"agent": "CertVI"}}, told, rounds=5)
+    assert set(table(plain)["certified"]) == {True}
+
+
 # -- searches -----------------------------------------------------------------------------------
 
 

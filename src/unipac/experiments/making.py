@@ -118,7 +118,13 @@ def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
 
 
 def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
-    """Whether an instance is linear and no noisier or larger than the agent was told; Q* is among its functions."""
+    """Whether an instance is as the agent takes for granted.
+
+    A bandit is linear and no noisier or larger than the agent was told; the stages of an MDP are alike where they are
+    pooled; Q* is among the functions of a search.
+    """
+    if agent.kind == "mdp":
+        return not getattr(made, "homogeneous", False) or _stages_alike(made, instance)
     if agent.kind == "search" and agent.plays == "mdp":
         functions, truth = getattr(made, "functions", None), instance.optimal_q()
         return functions is None or any(np.allclose(f, truth, rtol=0.0, atol=1e-9) for f in functions)
@@ -131,6 +137,13 @@ def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
     told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
     noise, norm = (getattr(made, name, told[name]) for name in ("noise", "norm"))
     return bool(noise >= instance.noise and norm >= length)
+
+
+def _stages_alike(agent: Any, mdp: Any) -> bool:
+    """Whether all stages have the same transitions, and rewards if the agent learns them."""
+    learned = getattr(agent, "rewards", None) is None
+    tables = (mdp.tables, mdp.reward_tables) if learned else (mdp.tables,)
+    return all(bool((table == table[:1]).all()) for table in tables)
 
 
 def forced_episodes(mdp: Any) -> int:
