@@ -24,7 +24,8 @@ help:
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
-	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour)"
+	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour);"
+	@echo "               some alone: ONLY='e12-mdps e14-mixtures', less of them: ARGS='--seeds 5'"
 	@echo "make clean     remove the environment and what was built"
 
 $(VENV)/.experiments: pyproject.toml
@@ -103,10 +104,13 @@ bench-family: $(VENV)/.dev
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)
 
+ONLY ?= paper
+
 paper: $(VENV)/.experiments
-	$(VENV)/bin/unipac run paper --full
-	$(VENV)/bin/unipac report results/paper
-	$(RUN) docs/results/write_experiments.py results/paper
+	for name in $(ONLY); do \
+		$(VENV)/bin/unipac run $$name --full $(ARGS) && $(VENV)/bin/unipac report results/$$name && \
+		$(RUN) docs/results/write_experiments.py results/$$name || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) .venv-peers results site .pytest_cache .mypy_cache .ruff_cache .hypothesis

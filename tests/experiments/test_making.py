@@ -165,8 +165,19 @@ def test_agents_are_those_of_the_library_and_each_has_a_kind():
 def test_the_registry_of_finite_mdps():
     assert issubclass(unipac.envs.LinearMDP, unipac.envs.FiniteMDP)
     assert registry.instance_kind(unipac.envs.river_swim(3, 3)) == "mdp"
-    with pytest.raises(SpecError, match=r"must make a BanditInstance or a \w+, got int"):
+    with pytest.raises(
+        SpecError, match="must make a BanditInstance, a FiniteMDP or a DiscountedMDP, got int"
+    ):
         registry.instance_kind(3)
+
+
+@pytest.mark.parametrize(("instance", "alike"), [("river_swim", True), ("random_simplex", False)])
+def test_pooled_agents_are_certified_only_where_stages_are_alike(instance, alike):
+    told = {"r": {"instance": instance, "n_states": 3, "horizon": 2}}
+    pooled = made({"a": {"agent": "CertVI", "homogeneous": True}}, told, rounds=5)
+    assert set(table(pooled)["certified"]) == {alike}
+    plain = made({"a": {"agent": "CertVI"}}, told, rounds=5)
+    assert set(table(plain)["certified"]) == {True}
 
 
 # -- searches -----------------------------------------------------------------------------------

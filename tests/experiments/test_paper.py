@@ -16,6 +16,7 @@ SMALL = {
     "e07-certificates": {"seeds": 6, "rounds": 300},
     "e11-finite-arms": {"seeds": 1, "rounds": 300},
     "e13-lsvi-killer": {},
+    "e14-mixtures": {"seeds": 1, "rounds": 120},
     "e15-compute": {"seeds": 1, "rounds": 40},
 }
 
@@ -75,6 +76,7 @@ def doctored(results):
         yield mistakes((100 * pl.col("eps") ** -exponent).round().cast(pl.Int64))
         yield mistakes((100 * dimension() ** exponent).round().cast(pl.Int64))
         yield curves(regret=dimension() ** exponent * 1.0)
+        yield curves(regret=parameter_of_sweep("horizon") ** exponent * 1.0)
     for exponent in (0.2, 1.0, 2.0):
         yield curves(regret=pl.col("round").cast(pl.Float64) ** exponent)
         yield curves(certified_regret=pl.col("round").cast(pl.Float64) ** exponent)

@@ -45,6 +45,7 @@ def list_all() -> None:
         _show("Other agents, and their guarantee", _agents(left))
     _show("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
     _show("MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
+    _show("For searches for a policy", {name: first_line(make) for name, make in envs.SEARCHED.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
 
 

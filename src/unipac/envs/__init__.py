@@ -2,7 +2,8 @@
 
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
-factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``.
+factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gym``,
+`SEARCHED` for what searches for a policy are run on.
 Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
@@ -22,7 +23,8 @@ from unipac.envs.ids import register_in_time
 if TYPE_CHECKING:
     from unipac.envs.almost_linear import misspecified
     from unipac.envs.arms import end_of_optimism, fixed_arms, soare
-    from unipac.envs.catalogue import INSTANCES, MDPS
+    from unipac.envs.candidates import CandidateMDP, random_candidates
+    from unipac.envs.catalogue import INSTANCES, MDPS, SEARCHED
     from unipac.envs.contexts import filling, sphere, uneven_noise
     from unipac.envs.discounted import DiscountedMDP, Simulator, random_anchors
     from unipac.envs.finite_mdp import FiniteMDP, optimal, policy_value
@@ -54,7 +56,9 @@ if TYPE_CHECKING:
 __all__ = [
     "INSTANCES",
     "MDPS",
+    "SEARCHED",
     "BanditInstance",
+    "CandidateMDP",
     "DiscountedMDP",
     "FiniteMDP",
     "Killer",
@@ -88,6 +92,7 @@ __all__ = [
     "optimal",
     "policy_value",
     "random_anchors",
+    "random_candidates",
     "random_mixture",
     "random_simplex",
     "river_swim",
@@ -100,7 +105,8 @@ __all__ = [
 _NAMES = {
     "almost_linear": ("misspecified",),
     "arms": ("end_of_optimism", "fixed_arms", "soare"),
-    "catalogue": ("INSTANCES", "MDPS"),
+    "candidates": ("CandidateMDP", "random_candidates"),
+    "catalogue": ("INSTANCES", "MDPS", "SEARCHED"),
     "contexts": ("filling", "sphere", "uneven_noise"),
     "discounted": ("DiscountedMDP", "Simulator", "random_anchors"),
     "finite_mdp": ("FiniteMDP", "optimal", "policy_value"),

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from unipac.envs.almost_linear import misspecified
 from unipac.envs.arms import end_of_optimism, soare
+from unipac.envs.candidates import random_candidates
 from unipac.envs.contexts import filling, sphere, uneven_noise
+from unipac.envs.discounted import DiscountedMDP, random_anchors
 from unipac.envs.finite_mdp import FiniteMDP
 from unipac.envs.hypercubes import hypercube, hypercube_mixture
 from unipac.envs.instance import BanditInstance
@@ -61,4 +63,13 @@ MDPS: dict[str, Callable[..., FiniteMDP]] = {
 
 >>> MDPS["river_swim"](n_states=3, horizon=3).n_states
 3
+"""
+
+SEARCHED: dict[str, Callable[..., DiscountedMDP | FiniteMDP]] = {
+    factory.__name__: factory for factory in (random_anchors, random_candidates)
+}
+"""What searches for a policy are run on, by name.
+
+>>> SEARCHED["random_anchors"](n_states=4, n_actions=2, anchors=2).n_states
+4
 """

@@ -11,13 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from unipac.envs import LSVIKiller, SwitchingArms
+from unipac.envs import SwitchingArms
 from unipac.envs.instance import ROUNDING
+from unipac.envs.mdps import ForcedFirst
 from unipac.experiments import registry
 from unipac.experiments.spec import Agent, Instance
 
 FROM_INSTANCE = ("dim", "features", "horizon", "feature_map", "n_actions", "n_states", "arms")
 """Arguments of an agent that are never given: they come from the instance."""
+
+_OF_A_SEARCH = {
+    "bandit": (),
+    "mdp": ("rewards",),
+    "discounted": ("rewards", "discount", "anchors", "coefficients"),
+}
+
+MOST_FORCED = 10**8
+"""Forced episodes that are played one by one, where an agent cannot take them in one step."""
+
+
+def from_instance(kind: registry.Kind, plays: registry.World) -> tuple[str, ...]:
+    """The arguments of an agent of this kind that are never given."""
+    return (*FROM_INSTANCE, *(_OF_A_SEARCH[plays] if kind == "search" else ()))
 
 
 def make_instance(instance: Instance, seed: np.random.SeedSequence | None = None) -> Any:
@@ -44,8 +59,8 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
     make: Any = registry.find("agent", agent.agent, registry.AGENTS)
     parameters = dict(agent.parameters)
     stored = parameters.pop("stored", False)
-    fixed = getattr(instance, "actions", None)
-    if agent.kind == "search" and fixed is None:
+    searched = agent.kind == "search"
+    if searched and agent.plays == "bandit" and getattr(instance, "actions", None) is None:
         raise ValueError(
             f"{agent.agent} searches among arms that stay, and those of {instance.name} do not; use agents ="
             " [...] to leave it out"
@@ -60,12 +75,19 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
     if hasattr(make, "made_for"):
         seed = parameters.pop("seed", seed)
         made = make.made_for(instance, rounds=rounds, seed=seed, **parameters)
+    elif searched and agent.plays != "bandit":
+        raise ValueError(f"{agent.agent} must have a method made_for, as every search for a policy")
     else:
         made = _made_by_arguments(make, agent.kind, instance, rounds, seed, parameters)
     if isinstance(instance, SwitchingArms) and not getattr(made, "counts_many", False):
         raise ValueError(
             f"{instance.name} takes its forced rounds in one step, update(..., times=), which {agent.agent} "
             "does not know; use agents = [...] to leave it out"
+        )
+    if agent.kind == "mdp" and forced_one_by_one(made, instance) > MOST_FORCED:
+        raise ValueError(
+            f"{agent.agent} would play the {instance.forced:,} forced episodes of {instance.name} one by one, and"
+            f" more than {MOST_FORCED:,} are too many; use agents = [...] to leave it out"
         )
     return made
 
@@ -105,8 +127,17 @@ def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
 
 
 def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
-    """Whether an instance is linear and no noisier or larger than the agent was told."""
+    """Whether an instance is as the agent takes for granted.
+
+    A bandit is linear and no noisier or larger than the agent was told; the stages of an MDP are alike where they are
+    pooled; Q* is among the functions of a search.
+    """
     if agent.kind == "mdp":
+        return not getattr(made, "homogeneous", False) or _stages_alike(made, instance)
+    if agent.kind == "search" and agent.plays == "mdp":
+        functions, truth = getattr(made, "functions", None), instance.optimal_q()
+        return functions is None or any(np.allclose(f, truth, rtol=0.0, atol=1e-9) for f in functions)
+    if agent.plays != "bandit":
         return True
     theta = instance.theta
     if theta is None:
@@ -117,9 +148,22 @@ def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
     return bool(noise >= instance.noise and norm >= length)
 
 
+def _stages_alike(agent: Any, mdp: Any) -> bool:
+    """Whether all stages have the same transitions, and rewards if the agent learns them."""
+    learned = getattr(agent, "rewards", None) is None
+    tables = (mdp.tables, mdp.reward_tables) if learned else (mdp.tables,)
+    return all(bool((table == table[:1]).all()) for table in tables)
+
+
 def forced_episodes(mdp: Any) -> int:
     """How many episodes are played before those that a spec counts."""
-    return mdp.forced if isinstance(mdp, LSVIKiller) else 0
+    return mdp.forced if isinstance(mdp, ForcedFirst) else 0
+
+
+def forced_one_by_one(agent: Any, mdp: Any) -> int:
+    """The same, where the agent has to play them; 0 where it takes all of them in one step."""
+    in_one_step = hasattr(mdp, "forced_episode") and getattr(agent, "absorbs", False) and agent.counts_many
+    return 0 if in_one_step else forced_episodes(mdp)
 
 
 def number_of(seed: np.random.SeedSequence) -> int:

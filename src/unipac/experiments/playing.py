@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from unipac import _jit, theory
 from unipac.bandits import BanditAgent
-from unipac.envs import BanditInstance, LinearMDPEnv, LSVIKiller, SwitchingArms
+from unipac.envs import BanditInstance, FiniteMDP, LinearMDPEnv, SwitchingArms, policy_value
+from unipac.envs.mdps import ForcedFirst
 from unipac.experiments import making
 from unipac.experiments.spec import Cell
 from unipac.experiments.tally import Tally
@@ -102,7 +103,7 @@ def _play(
         yield
         return
     if cell.agent.kind == "mdp":
-        rounds += making.forced_episodes(instance)
+        rounds += making.forced_one_by_one(agent, instance)
         play = _episodes_stored if cell.agent.parameters.get("stored") else _episodes
         advance = play(agent, instance, seed, tally)
     elif isinstance(agent, BanditAgent):
@@ -165,9 +166,14 @@ def _rounds_of_any(
 
 
 def _episodes(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: Tally) -> Advance:
+    in_one_step = making.forced_episodes(mdp) - making.forced_one_by_one(agent, mdp)
+
     def advance(count: int) -> int:
+        if in_one_step and tally.round == 0:
+            agent.absorb(mdp.forced_episode(), times=in_one_step)
+            tally.add_forced(in_one_step, float(mdp.optimal_value()[mdp.forced_state]))
         states = None
-        if isinstance(mdp, LSVIKiller):
+        if isinstance(mdp, ForcedFirst):
             states = mdp.initial_states(count, start=tally.round)
         trace = agent.play(mdp, episodes=count, seed=seed, initial_states=states)
         tally.add_episodes(trace, mdp.horizon)
@@ -188,21 +194,32 @@ def _episodes_stored(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: 
     return advance
 
 
-def _search(
-    agent: Any, instance: BanditInstance, seed: np.random.SeedSequence, tally: Tally, most: int
-) -> None:
+def _search(agent: Any, instance: Any, seed: np.random.SeedSequence, tally: Tally, most: int) -> None:
     """Let a search run to its end, or as far as it may."""
     answer = agent.run(instance, seed=making.number_of(seed), max_pulls=most)
-    means = instance.rounds(0, 1, seed).means
-    if not 0 <= answer.index < len(means):
-        raise ValueError(f"run must answer with an arm from 0 to {len(means) - 1}, got {answer.index!r}")
-    gap = float(means.max() - means[answer.index])
+    of_arms = isinstance(instance, BanditInstance)
+    gap = _gap_of_arm(answer.index, instance, seed) if of_arms else _gap_of_policy(answer.policy, instance)
     tally.add_answer(
         pulls=int(answer.pulls),
         gap=gap,
         certificate=float(answer.certificate),
-        least=_least_pulls(agent, instance, tally.delta),
+        least=_least_pulls(agent, instance, tally.delta) if of_arms else None,
     )
+
+
+def _gap_of_arm(index: int, instance: BanditInstance, seed: np.random.SeedSequence) -> float:
+    means = instance.rounds(0, 1, seed).means
+    if not 0 <= index < len(means):
+        raise ValueError(f"run must answer with an arm from 0 to {len(means) - 1}, got {index!r}")
+    return float(means.max() - means[index])
+
+
+def _gap_of_policy(policy: Any, mdp: Any) -> float:
+    """What a policy loses: in its worst state, or where there are episodes, on average over first states."""
+    if isinstance(mdp, FiniteMDP):
+        lost = mdp.optimal_value() - policy_value(mdp, policy)[0]
+        return max(float(mdp.initial @ lost), 0.0)  # not below 0 by rounding
+    return max(float((mdp.optimal_value() - mdp.policy_value(policy)).max()), 0.0)
 
 
 def _least_pulls(agent: Any, instance: BanditInstance, delta: float) -> float | None:

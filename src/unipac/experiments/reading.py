@@ -27,9 +27,10 @@ For example::
 counting them; gaps are then not known.
 
 An agent gets the dimension of the instance, and its noise and norm unless they are given; an instance with an
-argument ``seed`` gets its own from the seed of the cell unless one is given. Bandit agents and searches meet
-the bandit instances, agents for MDPs the MDPs. ``rounds`` are rounds of a bandit, episodes of an MDP, and the
-most pulls of a search.
+argument ``seed`` gets its own from the seed of the cell unless one is given. Bandit agents and searches for an
+arm meet the bandit instances, agents for MDPs and searches among functions (OLIVE) the MDPs, searches with a
+simulator (CertifiedPlanning, PPQ, OPPQ) the discounted MDPs. ``rounds`` are rounds of a bandit, episodes of an
+MDP, and the most pulls of a search.
 """
 
 from __future__ import annotations
@@ -76,7 +77,12 @@ _TOP = (
     "predictions",
     "report",
 )
-_PLURAL = {"bandit": "bandits", "mdp": "MDPs", "search": "bandits with arms that stay"}
+_PLURAL = {"bandit": "bandits", "mdp": "MDPs", "discounted": "discounted MDPs"}
+_SEARCHED = {
+    "bandit": "bandits with arms that stay",
+    "mdp": "MDPs with candidates for Q*",
+    "discounted": "discounted MDPs",
+}
 
 Entry = tuple[str, str, Mapping[str, Any]]
 """Label, family and table of an agent or an instance."""
@@ -135,8 +141,9 @@ def _parse(data: Mapping[str, Any], name: str, folder: str | None) -> Spec:
     instances = tuple(_instance(*entry, rounds, agents, coverage) for entry in entries)
     for agent in agents:
         if not any(meets(agent, instance) for instance in instances):
+            plural = _SEARCHED if agent.kind == "search" else _PLURAL
             raise SpecError(
-                f"[agents.{_quoted(agent.label)}]: {agent.agent} is for {_PLURAL[agent.kind]}, and there is"
+                f"[agents.{_quoted(agent.label)}]: {agent.agent} is for {plural[agent.plays]}, and there is"
                 " none in [instances] that it may play"
             )
     for instance in instances:
@@ -178,16 +185,16 @@ def _agent(label: str, family: str, table: Mapping[str, Any]) -> Agent:
     where = f"[agents.{_quoted(label)}]"
     make = _find(where, "agent", table, registry.AGENTS)
     try:
-        kind = registry.agent_kind(make)
+        kind, plays = registry.agent_kind(make), registry.plays(make)
     except SpecError as error:
         raise SpecError(f"{where} {error}") from None
     parameters = {key: value for key, value in table.items() if key not in ("agent", "sweep", "stored")}
-    _arguments(where, make, parameters, told=making.FROM_INSTANCE)
+    _arguments(where, make, parameters, told=making.from_instance(kind, plays))
     if "stored" in table:
         if kind != "mdp" or not isinstance(table["stored"], bool):
             raise SpecError(f"{where} stored: must be true or false, for an agent for MDPs")
         parameters["stored"] = table["stored"]
-    return Agent(label, family, table["agent"], parameters, kind)
+    return Agent(label, family, table["agent"], parameters, kind, plays)
 
 
 def _instance(

@@ -12,9 +12,16 @@ from typing import Any, Literal, cast
 from unipac import data, envs
 from unipac.registry import AGENTS
 
-__all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError"]
+__all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError", "World"]
 
 Kind = Literal["bandit", "mdp", "search"]
+"""Of an agent."""
+
+World = Literal["bandit", "mdp", "discounted"]
+"""Of an instance."""
+
+_SAMPLED: Mapping[str, World] = {"rewards": "bandit", "next states": "discounted", "episodes": "mdp"}
+"""What a search is run on, by what it is told."""
 
 BANDITS: Mapping[str, Callable[..., Any]] = {
     **envs.INSTANCES,
@@ -38,7 +45,12 @@ def gymnasium_mdp(
     return envs.from_gymnasium(gymnasium.make(environment, **(options or {})), horizon=horizon)
 
 
-INSTANCES: Mapping[str, Callable[..., Any]] = {**BANDITS, **envs.MDPS, "gymnasium": gymnasium_mdp}
+INSTANCES: Mapping[str, Callable[..., Any]] = {
+    **BANDITS,
+    **envs.MDPS,
+    **envs.SEARCHED,
+    "gymnasium": gymnasium_mdp,
+}
 
 
 class SpecError(ValueError):
@@ -97,13 +109,27 @@ def agent_kind(make: Callable[..., Any]) -> Kind:
     return cast(Kind, kind)
 
 
-def instance_kind(instance: object) -> Kind:
-    """The kind of an instance: "bandit" or "mdp"."""
+def plays(make: Callable[..., Any]) -> World:
+    """The kind of instance that an agent plays; a search says so by ``samples``, and pulls arms if it does not."""
+    kind = agent_kind(make)
+    if kind != "search":
+        return kind
+    samples: Any = getattr(make, "samples", "rewards")
+    if samples not in _SAMPLED:
+        raise SpecError(f"agent must have samples of {' or '.join(map(repr, _SAMPLED))}, got {samples!r}")
+    return _SAMPLED[samples]
+
+
+def instance_kind(instance: object) -> World:
+    """The kind of an instance."""
     if isinstance(instance, envs.FiniteMDP):
         return "mdp"
     if isinstance(instance, envs.BanditInstance):
         return "bandit"
-    raise SpecError(f"instance must make a BanditInstance or a FiniteMDP, got {type(instance).__name__}")
+    if isinstance(instance, envs.DiscountedMDP):
+        return "discounted"
+    expected = "a BanditInstance, a FiniteMDP or a DiscountedMDP"
+    raise SpecError(f"instance must make {expected}, got {type(instance).__name__}")
 
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from unipac._text import slug
 from unipac.experiments.options import Options
-from unipac.experiments.registry import Kind, SpecError
+from unipac.experiments.registry import Kind, SpecError, World
 from unipac.experiments.stated import Prediction
 
 EPS = tuple(2.0**-k for k in range(-3, 11))
@@ -33,6 +33,8 @@ class Agent:
     """A name in ``registry.AGENTS``, or ``module:object``."""
     parameters: Mapping[str, Any]
     kind: Kind
+    plays: World
+    """The kind of instance that it plays; follows from ``agent``."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -55,7 +57,7 @@ class Instance:
     instance: str
     """A name in ``registry.INSTANCES``, or ``module:object``."""
     parameters: Mapping[str, Any]
-    kind: Kind
+    kind: World
     rounds: int
     """Rounds, episodes, or for a search the most pulls."""
     agents: tuple[str, ...] | None
@@ -166,8 +168,7 @@ def meets(agent: Agent, instance: Instance) -> bool:
     """Whether this agent plays this instance."""
     if instance.agents is not None and not {agent.label, agent.family} & set(instance.agents):
         return False
-    plays = "bandit" if agent.kind == "search" else agent.kind  # a search pulls the arms of a bandit
-    return plays == instance.kind
+    return agent.plays == instance.kind
 
 
 def digest(spec: Mapping[str, Any]) -> str:

@@ -107,14 +107,14 @@ class Tally:
 
     def add_episodes(self, trace: Any, horizon: int) -> None:
         """Episodes of an MDP."""
-        before = self.round
+        before = self.round - self.forced
         regret = (self.regret or 0.0) + np.cumsum(trace.gap)
         self._add_gaps(trace.gap, trace.reward)
         self.plans += int(trace.replanned.sum())
         self.claimed += float(trace.certificate.sum())
         if self.certified and math.isfinite(self.delta):
             claimed = self._above_rewards + np.cumsum(trace.bound - trace.reward)
-            numbers = np.arange(before + 1, self.round + 1)
+            numbers = np.arange(before + 1, before + 1 + len(trace.gap))
             certified = claimed + metrics.aggregate_slack(numbers, horizon=horizon, delta=self.delta)
             self.violations += int((certified < regret).sum())
             self._above_rewards, self.certified_regret = float(claimed[-1]), float(certified[-1])

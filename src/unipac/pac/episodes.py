@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats, read_only
-from unipac.envs import FiniteMDP
+from unipac.envs import CandidateMDP, FiniteMDP
 from unipac.envs.visits import RANDOM, largest_return, visits
 from unipac.pac.base import Batch
 from unipac.pac.planning import PolicySearch
@@ -53,7 +53,7 @@ class FunctionSearch(PolicySearch):
     def made_for(
         cls, instance: FiniteMDP, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """A search that fits a finite MDP: its rewards; ``functions`` must be given.
+        """A search that fits a finite MDP: its rewards, and its ``candidates``; ``functions`` if it has none.
 
         Args:
             instance: from ``unipac.envs``, with rewards of pairs that bring at most 1 in an episode.
@@ -62,7 +62,12 @@ class FunctionSearch(PolicySearch):
             parameters: further arguments of the search.
         """
         _check_mdp(instance)
-        return cls(**{"rewards": instance.rewards, **parameters})
+        told = {"functions": instance.candidates} if isinstance(instance, CandidateMDP) else {}
+        known = bool(told) or parameters.get("functions") is not None
+        check.require(
+            known, "functions", f"given for {instance.name}, which lists no candidates for Q*", None
+        )
+        return cls(**{"rewards": instance.rewards, **told, **parameters})
 
     def policy_of(self, arm: int) -> Integers:
         """The policy that an arm stands for, (H, S); -1 is an action that is drawn uniformly."""

@@ -1,10 +1,11 @@
 """The experiments section that the paper does not have; the numbers are those of the list it comes from."""
 
 from unipac.experiments.paper.arms import E11, E17
+from unipac.experiments.paper.compute import E15
 from unipac.experiments.paper.confidence import E06, E07
 from unipac.experiments.paper.counting import E03, E04, E05
 from unipac.experiments.paper.killers import E01, E02, E13
-from unipac.experiments.paper.mdps import E12, E15
+from unipac.experiments.paper.mdps import E12
 from unipac.experiments.paper.misspecification import E16
 from unipac.experiments.paper.mixtures import E14
 from unipac.experiments.paper.regret import E08, E09, E10

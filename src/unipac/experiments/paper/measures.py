@@ -87,6 +87,18 @@ def late_gaps(results: Results, agent: str, instance: str) -> list[float]:
     return both.select((pl.col("regret_end") - pl.col("regret")) / rounds).to_series().to_list()
 
 
+def late_share(results: Results, agent: str, instance: str) -> float:
+    """Mean gap in the second half of a run, relative to that in the first."""
+    frame = only(results.curves, agent=agent, instance=instance)
+    length = largest(frame, "round")
+    half = ends(frame.filter(pl.col("round") <= length / 2))
+    first = mean(half, "regret")
+    middle = largest(half, "round")
+    early = first / middle
+    late = (mean_regret(results, agent, instance) - first) / (length - middle)
+    return late / early if early > 0 else 0.0
+
+
 def last_mistake(results: Results, agent: str, instance: str) -> float:
     """Median over the seeds of the round of the last mistake, whatever its size, up to the next checkpoint."""
     frame = only(results.mistakes, agent=agent, instance=instance)

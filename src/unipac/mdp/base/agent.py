@@ -199,6 +199,8 @@ class EpisodicAgent(EpisodicAlgorithm):
         self._check_mdp(mdp)
         K = check.count("episodes", episodes, least=0, most=LARGEST_TRACE)
         starts = given_starts(initial_states, K, mdp)
+        if starts is not None:
+            self._check_starts(starts)
         world = world_of(mdp)
         with self._lock:
             self._between_episodes("play")
@@ -217,6 +219,9 @@ class EpisodicAgent(EpisodicAlgorithm):
         return trace
 
     # -- checks --------------------------------------------------------------------------------
+
+    def _check_starts(self, states: NDArray[np.int64]) -> None:
+        """An agent may know that no episode begins in some states."""
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         shape = (self.horizon, self.n_states, self.n_actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
@@ -57,8 +57,6 @@ class AgentWithEnds(TabularAgent):
         expected = "states that are terminal in this MDP, or that no other state leads to"
         check.require(wrong.size == 0, "ends", expected, wrong.tolist())
 
-    def _initial_states(self, states: ArrayLike | None, count: int) -> Integers | None:
-        found = super()._initial_states(states, count)
-        wrong = [] if found is None else found[self._over[found]][:1].tolist()
+    def _check_starts(self, states: Integers) -> None:
+        wrong = states[self._over[states]][:1].tolist()
         check.require(not wrong, "initial_states", "states that are none of the ends", wrong)
-        return found
