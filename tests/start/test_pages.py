@@ -125,6 +125,11 @@ def run(words, folder):
         assert words[:2] == ["pip", "install"], words
         return ""
     environment = {**os.environ, "HOME": str(folder), "SHELL": "/bin/bash"}
+    words = [
+        "bash",
+        "-c",
+        f"{shlex.join(words)}\nexit $?",
+    ]  # completion is installed for the shell that it comes from
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
     return done.stdout
