@@ -269,7 +269,7 @@ def _print_results(title: str, folder: Path) -> bool:
     from unipac.report import findings, section, summary
 
     part = section(folder)
-    rows = summary(part.results)
+    rows = summary(part.shown)
     counts = [column for column in rows.columns if column.startswith("N at")]
     wanted = ["agent", "instance", "guarantee", "runs", "regret", *counts[len(counts) // 2 :][:1]]
     rows = rows.select(column for column in wanted if column in rows.columns)

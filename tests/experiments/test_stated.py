@@ -1,5 +1,6 @@
 """Predictions that a file states: read with errors that name the key, judged run by run, each instance by itself."""
 
+import io
 import json
 import math
 import re
@@ -9,9 +10,10 @@ from pathlib import Path
 import numba
 import polars as pl
 import pytest
+from rich.console import Console
 
 import unipac
-from unipac import _jit, report
+from unipac import _jit, cli, report
 from unipac.experiments import EXPERIMENTS, SpecError, engines, parse, playing, run, runner
 from unipac.experiments.judging import judge, measured
 from unipac.experiments.options import FIGURES
@@ -243,6 +245,24 @@ def test_a_worker_tells_that_it_compiles():
         assert not warm.compiling
     finally:
         engine.close()
+
+
+def test_the_screen_tells_compiling_from_playing(monkeypatch):
+    screen_text = io.StringIO()
+    monkeypatch.setattr(cli, "out", Console(file=screen_text, width=200))
+    screen = cli._Screen(2)
+    first, second = list(spec().cells())[:2]
+    started = runner.Progress(2, 0, 120, 0, None, compiling=True)
+    for _ in range(3):  # it is said once
+        screen.watch(started)
+    slow = playing.Computed(b"", 70.5, [1], [0.0], compiling=70.0)
+    screen.watch(runner.Progress(2, 1, 120, 60, ("mine", first, slow)))
+    screen.watch(runner.Progress(2, 2, 120, 120, ("mine", second, slow._replace(seconds=0.5, compiling=0.0))))
+    assert screen_text.getvalue().splitlines() == [
+        "[0/2] compiling kernels, once per installation ...",
+        "[1/2] a on s dim=2, seed 0: 60 rounds in 0.5 s, after 70 s of compiling",
+        "[2/2] b on s dim=2, seed 0: 60 rounds in 0.5 s",
+    ]
 
 
 def test_kinds_come_in_turn():

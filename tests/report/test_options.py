@@ -7,7 +7,7 @@ import re
 
 import polars as pl
 import pytest
-from test_report import made, rows, sweep
+from test_report import made, rows, searched, sweep
 from typer.testing import CliRunner
 
 from unipac import cli
@@ -220,6 +220,13 @@ def test_reward_promises_and_explored():
     found = rows(figures.explored(curves), "line")
     assert {row["agent"] for row in found} == {"nested"}
     assert max(row["y"] for row in found) == 100
+
+
+def test_a_search_has_its_mean_pulls_in_the_table():
+    results = searched()
+    curves = results.curves.with_columns(round=pl.col("round") + 10 * pl.col("seed"))
+    row = html.summary(results._replace(curves=curves)).row(0, named=True)
+    assert (row["pulls"], row["pulls / lower bound"]) == ("410", "4.1")
 
 
 # -- tables ----------------------------------------------------------------------------------------------

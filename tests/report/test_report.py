@@ -551,7 +551,18 @@ def sections():
         ),
         Section("killer", "Killer", "Long runs.", sweep({"nested": lambda k: 20, "free": lambda k: 9 * k})),
         Section(NASTY, NASTY, NASTY, made((NASTY, "nested"), (NASTY,), NASTY, 1, "mdp"), (), {NASTY: NASTY}),
+        Section("search", "Search", "Arms are sought.", searched()),
     ]
+
+
+def searched():
+    """Two searches that stopped by themselves on two instances; any method needs 100 and 200 pulls."""
+    names = ("easy", "hard")
+    results = made(("fast", "slow"), names, seeds=3, kind="search", rounds={"easy": (400,), "hard": (900,)})
+    least = pl.when(pl.col("instance") == "easy").then(100.0).otherwise(200.0)
+    ended = results.curves.with_columns(certified_regret=pl.lit(0.0), least_pulls=least)
+    empty = [frame.clear() for frame in (results.mistakes, results.levels, results.times)]
+    return Results(ended, *empty)
 
 
 @pytest.fixture(scope="module")

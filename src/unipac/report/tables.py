@@ -31,7 +31,9 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     end = ends(results.curves)
     table = end.group_by(PAIR, maintain_order=True).agg(
         runs=pl.len(),
-        rounds=pl.col("round").max(),
+        rounds=pl.when((pl.col("kind").cast(pl.String) == "search").all())
+        .then(pl.col("round").mean())  # a search ends when it knows
+        .otherwise(pl.col("round").max()),
         certified=pl.col("certified").all(),
         reward=(pl.col("reward") / pl.col("round")).mean(),
         reward_error=(pl.col("reward") / pl.col("round")).std() / pl.col("reward").count().sqrt(),
