@@ -142,7 +142,7 @@ class Spec:
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "agents": [agent.as_dict() for agent in self.agents],
+            "agents": [agent.as_dict() | {"plays": agent.plays} for agent in self.agents],
             "instances": [
                 instance.as_dict() | {"agents": instance.agents and list(instance.agents)}
                 for instance in self.instances
