@@ -231,18 +231,51 @@ def measure(
     return result
 
 
+def best_peers(found: dict[str, Any]) -> dict[str, float]:
+    """The mean reward of the best peer on a data set, default and tuned."""
+    peers = [one for program, one in found["programs"].items() if program in PEERS and "default" in one]
+    return {
+        kind: max((float(np.mean(one[kind])) for one in peers), default=np.nan)
+        for kind in ("default", "tuned")
+    }
+
+
+def goals(result: dict[str, Any]) -> Iterator[str]:
+    """What was to be reached, and what was, as a table in Markdown."""
+    rows: dict[str, list[str]] = {
+        "`Guarded(LinUCB)` at least .98 of the best peer, default": [],
+        "the same, tuned": [],
+        "`play` at least 5 times river's rounds/s": [],
+        "choose and update at least as fast as river": [],
+    }
+    for name in SETS:
+        found = result[name]
+        ours, river, best = (
+            found["programs"]["Guarded(LinUCB)"],
+            found["programs"]["river"],
+            best_peers(found),
+        )
+        speed = float(np.median(river["rounds_per_s"]))
+        reached = [
+            f"{np.mean(ours['default']) / best['default']:.3f}",
+            f"{np.mean(ours['tuned']) / best['tuned']:.3f}",
+            f"{np.median(ours['rounds_per_s']) / speed:.1f}",
+            f"{found['one_by_one'] / speed:.1f} times",
+        ]
+        for row, value in zip(rows.values(), reached, strict=True):
+            row.append(value)
+    yield f"| goal | {' | '.join(SETS)} |"
+    yield "|---" * (len(SETS) + 1) + "|"
+    for goal, values in rows.items():
+        yield f"| {goal} | {' | '.join(values)} |"
+
+
 def lines(result: dict[str, Any]) -> Iterator[str]:
     """Tables in Markdown."""
     for name in SETS:
         found = result[name]
         sound = {program: one for program, one in found["programs"].items() if "default" in one}
-        best = {
-            kind: max(
-                (float(np.mean(one[kind])) for program, one in sound.items() if program in PEERS),
-                default=np.nan,
-            )
-            for kind in ("default", "tuned")
-        }
+        best = best_peers(found)
         yield f"\n{name}: {found['rounds']:,} rounds of {len(found['orders'])} orders, d = {found['dim']}\n"
         yield "| program | default | of the best peer | tuned | of the best peer | settings | rounds/s | explored |"
         yield "|---|---|---|---|---|---|---|---|"
@@ -260,9 +293,11 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         yield f"\nRounds of order 0 in which the guard dropped an action, {told}{'; guard idle' if idle else ''}."
         yield f"Guarded(LinUCB), choose and update: {found['one_by_one']:,.0f} rounds/s."
     yield "\nactg175 by replay\n"
+    yield "| agent | mean reward | standard error | orders |"
+    yield "|---|---|---|---|"
     for program, means in result["actg175"].items():
         error = np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
-        yield f"- {program}: {np.mean(means):.4f} ± {error:.4f} ({len(means)} orders)"
+        yield f"| {program} | {np.mean(means):.4f} | {error:.4f} | {len(means)} |"
     for taken, found in result["values"].items():
         yield f"\nThe policy that looks best, from 2,000 rounds of a log that takes {taken} of 10 actions\n"
         yield "| program | root mean square error | median width | truth inside |"

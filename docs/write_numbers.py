@@ -20,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = "benchmarks/results.json"
 LEARNING = "benchmarks/learning.json"
+REWARD = "benchmarks/reward.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -64,6 +65,16 @@ def _tables(results: dict[str, Any]) -> str:
 @says(f"{LEARNING}#table")
 def _learning(results: dict[str, Any]) -> str:
     return str(_benchmark("learning").table(results))
+
+
+@says(f"{REWARD}#goals")
+def _reward_goals(results: dict[str, Any]) -> str:
+    return "\n".join(_benchmark("reward").goals(results["reward"]))
+
+
+@says(f"{REWARD}#tables")
+def _reward_tables(results: dict[str, Any]) -> str:
+    return "\n".join(_benchmark("reward").lines(results["reward"])).strip()
 
 
 def _benchmark(name: str) -> Any:
