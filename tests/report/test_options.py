@@ -338,6 +338,19 @@ def test_options_of_the_command_line_come_first(own):
     page("--strict", code=3)
 
 
+def test_options_for_several_experiments_need_a_label_in_one_of_them(tmp_path):
+    for name, agent in (("one", "OFUL"), ("two", "LinUCB")):
+        spec = parse({**OWN, "agents": {agent: {"agent": agent}}, "predictions": {}, "report": {}}, name=name)
+        run([(spec.with_changes(seeds=1, rounds=20), tmp_path / name)])
+    both = sections_in(tmp_path, Options(order=("LinUCB",), labels={"OFUL": "optimist"}))
+    assert [panel.agents for part in both for panel in part.figures[0].drawn.panels] == [
+        ["optimist"],
+        ["LinUCB"],
+    ]
+    with pytest.raises(SpecError, match="order: must be a known name, got 'nobody'"):
+        sections_in(tmp_path, Options(order=("nobody",)))
+
+
 def test_a_crafted_spec_is_refused_in_words(own, tmp_path):
     for key, value in (("report", {"lines": "x"}), ("predictions", [{"name": "a"}]), ("predictions", 3)):
         spec = Store(own).spec() | {key: value}

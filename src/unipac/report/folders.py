@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from unipac.experiments.builtin import EXPERIMENTS
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.judging import judge
-from unipac.experiments.options import Options
+from unipac.experiments.options import Options, check_labels
 from unipac.experiments.reading import restored
 from unipac.experiments.registry import SpecError
 from unipac.experiments.results import load
@@ -35,7 +36,24 @@ def sections(folder: str | os.PathLike[str], options: Options | None = None) -> 
         raise StoreError(
             f"{root}: holds no run with a finished cell; give the folder that `unipac run` wrote"
         )
-    return [section(part, options) for part in found]
+    if options is None or len(found) == 1:
+        return [section(part, options) for part in found]
+    labels = {part: _labels(Store(part).spec()) for part in found}
+    everywhere = list(dict.fromkeys(label for several in labels.values() for label in several))
+    check_labels(replace(options, each={}), everywhere, everywhere)
+    return [section(part, _about(options, labels[part])) for part in found]
+
+
+def _labels(spec: Mapping[str, Any]) -> list[str]:
+    entries = (*spec["agents"], *spec["instances"])
+    return [entry[key] for entry in entries for key in ("label", "family")]
+
+
+def _about(options: Options, labels: list[str]) -> Options:
+    """The options without what concerns the labels of other experiments."""
+    order = tuple(label for label in options.order or () if label in labels)
+    words = {label: word for label, word in options.labels.items() if label in labels}
+    return replace(options, order=order or None, labels=words)
 
 
 def section(folder: str | os.PathLike[str], options: Options | None = None) -> Section:
