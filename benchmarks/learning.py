@@ -296,7 +296,7 @@ ROWS = {
         ("CertVI", {"bonus_scale": 0.01, "ties": "spread", "replan_every": 10}, 2000, 10),
         ("CertVI", {"bonus_scale": 0.001, "ties": "spread", "replan_every": 10}, 2000, 10),
         ("CertVI", {"bonus_scale": 0.01, "replan_every": 10}, 3000, 1),
-        ("CertVI", {"ties": "spread", "replan_every": 50}, 5000, 1),
+        ("CertVI", {"ties": "spread", "replan_every": 50}, 5000, 10),
         ("QLearning", TUNED["Taxi"], 5000, 10),
     ],
 }

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.envs.simulation import World
 from unipac.mdp.base.playing import Played, play_one
 from unipac.mdp.tabular.base.backward import KL, Bonus, Limits, estimated, optimistic, pessimistic
@@ -95,7 +95,7 @@ def with_more_room(state: State, steps: int) -> State:
     return state._replace(counts=counts, planned_times=times)
 
 
-@jit
+@inlined
 def learn(
     state: State, rules: Rules, states: Integers, actions: Integers, rewards: Array, following: Integers
 ) -> None:
@@ -106,20 +106,21 @@ def learn(
     with_rewards = rules.rewards == OUTCOMES
     count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
     state.episodes[0] += 1
-    if state.age[0] == FRESH:
-        state.age[0] = OLD
+    age = max(OLD, state.age[0])
     for h in range(states.size):
         cell = (0 if visits.size == pairs else h * pairs) + states[h] * n_actions + actions[h]
         if visits[cell] > rules.factor * state.planned[cell]:
-            state.age[0] = max(state.age[0], GROWN)
-    if state.age[0] == GROWN and lasted(state.episodes, rules):
-        state.age[0] = STALE
+            age = max(GROWN, age)
+    planned = state.episodes[1]
+    if age == GROWN and lasted(state.episodes[0] - planned, planned, rules.every, rules.growth):
+        age = STALE
+    state.age[0] = age
 
 
-@jit
-def lasted(episodes: Integers, rules: Rules) -> bool:
+@inlined
+def lasted(since: int, planned: int, every: float, growth: float) -> bool:
     """Whether a plan has been in use for as many episodes as it should at least."""
-    return bool(episodes[0] - episodes[1] >= min(rules.every, rules.growth * episodes[1]))
+    return since >= min(every, growth * planned)
 
 
 @jit
@@ -300,6 +301,6 @@ def check_ages(saved: State, rules: Rules, horizon: int) -> None:
         check.require(count <= seen.sum() <= horizon * count, "episodes", "of 1 to H visits each", count)
     age = OLD if learned > planned else FRESH
     if learned > planned and bool((visits > rules.factor * saved.planned).any()):
-        age = STALE if lasted(saved.episodes, rules) else GROWN
+        age = STALE if lasted(learned - planned, planned, rules.every, rules.growth) else GROWN
     allowed = (age, STALE) if learned == 0 else (age,)
     check.require(saved.age[0] in allowed, "age", "that of the plan", saved.age)
