@@ -60,7 +60,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 
 validate: $(VENV)/.dev
-	$(RUN) -m pytest -q -m slow tests
+	$(RUN) -m pytest -q -n auto -m slow tests
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.experiments
 	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
