@@ -13,4 +13,8 @@ EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
     "paper": PAPER,
     **{experiment.name: (experiment,) for experiment in PAPER},
 }
-"""A name stands for one experiment or several, which are run together."""
+"""A name stands for one experiment or several, which are run together.
+
+>>> [experiment.name for experiment in EXPERIMENTS["quickstart"]]
+['quickstart']
+"""

@@ -22,7 +22,13 @@ Test = Callable[[BinaryIO], bool]
 
 
 class StoreError(Exception):
-    """Results cannot be read or written; the message names the file and says what to do."""
+    """Results cannot be read or written; the message names the file and says what to do.
+
+    >>> from unipac.report import sections
+    >>> sections("none")
+    Traceback (most recent call last):
+    unipac.experiments.files.StoreError: none: holds no run with a finished cell; ...
+    """
 
 
 def begins_with(mark: bytes) -> Test:

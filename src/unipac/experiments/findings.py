@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """A prediction held against data."""
+    """A prediction held against data.
+
+    >>> print(Finding("Regret stays below 100.", True, "12 at most."))
+    Regret stays below 100. Seen: 12 at most.
+    """
 
     prediction: str
     """One sentence."""

@@ -89,7 +89,12 @@ Entry = tuple[str, str, Mapping[str, Any]]
 
 
 def read(path: str | Path) -> Spec:
-    """The experiment in a TOML file; a ``SpecError`` names file, table and key of what is wrong."""
+    """The experiment in a TOML file; a ``SpecError`` names file, table and key of what is wrong.
+
+    >>> read("none.toml")
+    Traceback (most recent call last):
+    unipac.experiments.registry.SpecError: none.toml: no such file
+    """
     file = Path(path)
     try:
         with open(file, "rb") as stream:
@@ -116,6 +121,16 @@ def parse(
         name: of the experiment.
         source: what to call it in messages; the name by default.
         folder: where to look for modules of the user's own.
+
+    Example:
+        >>> tables = {
+        ...     "rounds": 50,
+        ...     "seeds": 1,
+        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+        ... }
+        >>> [str(cell.instance.label) for cell in parse(tables, name="mine").cells()]
+        ['arms']
     """
     try:
         with making.importing_from(folder):

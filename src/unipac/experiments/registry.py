@@ -54,7 +54,13 @@ INSTANCES: Mapping[str, Callable[..., Any]] = {
 
 
 class SpecError(ValueError):
-    """Something in an experiment's description is wrong; the message says where and what."""
+    """Something in an experiment's description is wrong; the message says where and what.
+
+    >>> from unipac.experiments import parse
+    >>> parse({"agents": {"ours": {"agent": "NestedOFULL"}}}, name="mine")
+    Traceback (most recent call last):
+    unipac.experiments.registry.SpecError: mine: [agents.ours] agent must be ... did you mean NestedOFUL...
+    """
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -16,7 +16,23 @@ WHO = ["agent", "family", "instance", "seed"]
 
 
 class Results(NamedTuple):
-    """Four tables of one experiment; all have the columns agent, family, instance, seed and kind."""
+    """Four tables of one experiment; all have the columns agent, family, instance, seed and kind.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unipac.experiments import parse, run
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    >>> results = load(folder)
+    >>> results.curves["round"].max(), results.levels.columns[-2:]
+    (50, ['size', 'bound'])
+    """
 
     curves: pl.DataFrame
     """One row per checkpoint of a cell: certified, consistent, delta, round, free (of these rounds, those

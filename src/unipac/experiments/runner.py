@@ -24,17 +24,38 @@ DEATHS_ALLOWED = 2
 
 
 class Failure(NamedTuple):
-    """A cell that could not be computed."""
+    """A cell that could not be computed.
+
+    >>> Failure("mine", None, "RuntimeError: no luck", details="").reason
+    'RuntimeError: no luck'
+    """
 
     experiment: str
+    """Its name."""
     cell: Cell
+    """Agent, instance and seed."""
     reason: str
+    """What was raised, in a line."""
     details: str
     """The traceback, where there is one."""
 
 
 class Progress(NamedTuple):
-    """Where a run stands."""
+    """Where a run stands.
+
+    >>> import tempfile
+    >>> from unipac.experiments import parse
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> seen = []
+    >>> outcome = run([(parse(tables, name="mine"), Path(tempfile.mkdtemp()))], watch=seen.append)
+    >>> [(progress.finished, progress.cells) for progress in seen][-1]
+    (1, 1)
+    """
 
     cells: int
     """How many there are."""
@@ -51,13 +72,20 @@ class Progress(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a run."""
+    """What became of a run.
+
+    >>> Outcome(cells=10, finished=9, computed=4, failures=[]).finished       # 5 of them in a former run
+    9
+    """
 
     cells: int
+    """How many there are."""
     finished: int
+    """How many are finished, those of former runs included."""
     computed: int
     """How many were computed now."""
     failures: list[Failure]
+    """Those that could not be computed."""
 
 
 class _Job(NamedTuple):
@@ -87,6 +115,19 @@ def run(
     Returns:
         How many cells are finished, and which ones failed. A cell that fails does not keep the others from
         running; those of a former run are not computed again.
+
+    Example:
+        >>> import tempfile
+        >>> from unipac.experiments import parse
+        >>> tables = {
+        ...     "rounds": 50,
+        ...     "seeds": 1,
+        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+        ... }
+        >>> outcome = run([(parse(tables, name="mine"), Path(tempfile.mkdtemp()))])
+        >>> outcome.cells, outcome.finished, outcome.failures
+        (1, 1, [])
     """
     engines.check(engine, workers)
     with ExitStack() as stack:

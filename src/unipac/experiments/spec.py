@@ -106,15 +106,34 @@ class Cell:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment."""
+    """An experiment.
+
+    >>> from unipac.experiments import parse
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> spec = parse(tables, name="mine")
+    >>> spec.seeds, len(list(spec.cells())), spec.with_changes(seeds=3, rounds=None).seeds
+    (1, 1, 3)
+    """
 
     name: str
+    """Short, as on the command line."""
     title: str
+    """For readers."""
     description: str
+    """One paragraph."""
     agents: tuple[Agent, ...]
+    """Who plays."""
     instances: tuple[Instance, ...]
+    """What is played, one for each value of a sweep."""
     seeds: int
+    """How many runs of each agent on each instance."""
     eps: tuple[float, ...] = EPS
+    """The grid of ε at which mistakes are counted."""
     coverage: bool = False
     """Whether to check in every round that the truth is in all confidence sets."""
     folder: str | None = None

@@ -42,7 +42,26 @@ _LINE = b'{"_unipac": '
 
 
 class Store:
-    """The folder of one experiment."""
+    """The folder of one experiment.
+
+    >>> import tempfile
+    >>> from unipac.experiments import parse, run
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    >>> store = Store(folder)
+    >>> store.spec()["name"], len(store.tables())
+    ('mine', 1)
+
+    Attributes:
+        root: the folder.
+        cells: the folder in it that has a file for each finished cell.
+    """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)

@@ -23,14 +23,33 @@ ONLY_IF_ASKED = ("reward", "promises", "explored")
 
 @dataclass(frozen=True)
 class Section:
-    """What the report tells about one experiment."""
+    """What the report tells about one experiment.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unipac.experiments import parse, run
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    >>> from unipac.report import section
+    >>> part = section(folder)
+    >>> part.name, len(part.figures) > 0
+    ('mine', True)
+    """
 
     name: str
     """Short, as on the command line."""
     title: str
+    """For readers."""
     description: str
     """One paragraph."""
     results: Results
+    """Its tables."""
     findings: Sequence[Finding] = ()
     """Of the predictions that it states."""
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -117,6 +136,21 @@ def findings(section: Section) -> list[Finding]:
     """All findings of a section: those of its figures, what is proven besides, and what it states itself.
 
     What is undecided is told where there is a figure to look at; else nothing is drawn for it.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unipac.experiments import parse, run
+    >>> tables = {
+    ...     "rounds": 50,
+    ...     "seeds": 1,
+    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+    ... }
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    >>> from unipac.report import section
+    >>> {finding.verdict for finding in findings(section(folder))} <= {"seen", "NOT seen", "not decided"}
+    True
     """
     undecided = [name for name, finding in section.found.items() if finding.seen is None]
     figures = {figure.name for figure in section.figures} if undecided else set()

@@ -1,4 +1,9 @@
-"""What theory predicts about each figure, held against the same data frames."""
+"""What theory predicts about each figure, held against the same data frames.
+
+>>> from unipac.report import predictions
+>>> predictions.Finding("Regret stays below 100.", None, "no run is finished.").verdict
+'not decided'
+"""
 
 from __future__ import annotations
 

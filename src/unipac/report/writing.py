@@ -29,6 +29,21 @@ def build(
         command: that makes this report again; shown on the page.
         title: of the page.
         details: what else the page should say about how it was made, such as versions or a date, by name.
+
+    Example:
+        >>> import tempfile
+        >>> from unipac.experiments import parse, run
+        >>> tables = {
+        ...     "rounds": 50,
+        ...     "seeds": 1,
+        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
+        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
+        ... }
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> outcome = run([(parse(tables, name="mine"), folder)])
+        >>> from unipac.report import sections
+        >>> [file.name for file in build(sections(folder), folder)]
+        ['report.html']
     """
     if not sections:
         raise ValueError("sections must hold at least one experiment, got none")
