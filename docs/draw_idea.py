@@ -20,13 +20,14 @@ import vl_convert
 sys.path.insert(0, str(Path(__file__).parent))
 from idea_runs import numbers
 
-from unipac.report.style import OKABE_ITO, PICTURE_CONFIG, log_ticks, number
+from unipac.report.style import HOMES, OKABE_ITO, PICTURE_CONFIG, log_ticks, number
 
 FIGURES = Path(__file__).parent / "figures"
 NUMBERS = FIGURES / "idea.json"
 
-BLUE, RED, PINK, OLIVE = (OKABE_ITO[k] for k in (0, 1, 3, 7))
-"""NestedOFUL, OFUL, what only searches, and UPACOFUL, as in the reports."""
+BLUE, RED, OLIVE = (HOMES[name].color for name in ("NestedOFUL", "OFUL", "UPACOFUL"))
+PINK = OKABE_ITO[3]
+"""Of what only searches."""
 PADDING = {"left": 14, "right": 44, "top": 14, "bottom": 14}
 """More at the right, where labels are longer in some fonts than in others."""
 INK, GREY, PALE = "#1d2329", "#6b747d", "#eceff2"

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 import unipac
-from unipac import _jit, cli, report
+from unipac import _jit, report
+from unipac.commands import screen as screens
 from unipac.experiments import EXPERIMENTS, SpecError, engines, parse, playing, run, runner
 from unipac.experiments.judging import judge, measured
 from unipac.experiments.options import FIGURES
@@ -249,8 +250,8 @@ def test_a_worker_tells_that_it_compiles():
 
 def test_the_screen_tells_compiling_from_playing(monkeypatch):
     screen_text = io.StringIO()
-    monkeypatch.setattr(cli, "out", Console(file=screen_text, width=200))
-    screen = cli._Screen(2)
+    monkeypatch.setattr(screens, "out", Console(file=screen_text, width=200))
+    screen = screens.Screen(2)
     first, second = list(spec().cells())[:2]
     started = runner.Progress(2, 0, 120, 0, None, compiling=True)
     for _ in range(3):  # it is said once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 from rich.console import Console
@@ -26,3 +27,8 @@ def safe(text: object) -> str:
 def seconds(value: float) -> str:
     """A time for readers."""
     return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s" if value < 600 else f"{value / 60:,.0f} min"
+
+
+def typed() -> str:
+    """What the user typed."""
+    return shlex.join(["unipac", *sys.argv[1:]])
