@@ -15,6 +15,7 @@ from unipac.commands import completing
 from unipac.commands.console import EXIT_CODES
 
 UNITS = r"[Nn]umber|length|probability|units? of|in reward|Folder|folder|One HTML|serial|Exit|size|version|λ"
+UNITS += r"|pixels|median|linear or log|figures|by label|words"
 """What says in which unit an option is: a count, a length, a share, a unit of reward or of features, a word of some."""
 
 
@@ -44,7 +45,7 @@ def lacks(option):
     if not re.search(UNITS, text):
         missing.append("unit")
     told = option.show_default and option.default is not None
-    if not (told or option.is_flag or option.required or "by default" in text or "required" in text):
+    if not (told or option.is_flag or option.required or re.search("by default|the default|required", text)):
         missing.append("default")
     return missing
 

@@ -15,6 +15,11 @@ class CandidateMDP(FiniteMDP):
 
     Attributes:
         candidates: functions (N, H, S, A) from 0 to 1, read-only; Q* is the last of them.
+
+    Example:
+        >>> mdp = random_candidates(candidates=4)
+        >>> isinstance(mdp, CandidateMDP), mdp.candidates.shape
+        (True, (4, 2, 3, 2))
     """
 
     candidates: FloatArray
