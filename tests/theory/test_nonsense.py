@@ -32,6 +32,7 @@ SENSIBLE = {
     "nested": True,
     "all_data": False,
     "replan_factor": 1.25,
+    "replan_every": 10,
     "failures": 1,
     "trials": 3,
     "probability": 0.5,
