@@ -162,3 +162,14 @@ def test_long_commands_run(tmp_path):
     for words in commands():
         if " ".join(words[1:]) in LONG:
             run(words, tmp_path)
+
+
+# -- the sources -----------------------------------------------------------------------------------
+
+
+def test_no_source_is_longer_than_400_lines():
+    sources = (ROOT / "src").rglob("*.py")
+    long = {
+        path.name: n for path in sources if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert long == {}
