@@ -266,7 +266,7 @@ def test_files_are_not_mixed_up(tmp_path):
     d = deployed()
     d.save(tmp_path / "d.npz")
     d.agent.save(tmp_path / "a.npz")
-    with pytest.raises(ValueError, match="path must name a file written by save"):
+    with pytest.raises(ValueError, match=r"which holds a deployment; Deployment\.load reads it"):
         unipac.load(tmp_path / "d.npz")
     with pytest.raises(ValueError, match=r"Deployment\.save"):
         unipac.Deployment.load(tmp_path / "a.npz")

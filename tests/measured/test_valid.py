@@ -46,6 +46,7 @@ def failing_runs(agent, arguments, noise_kind, *, runs=RUNS, regularization=1.0)
     return failures
 
 
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 @pytest.mark.parametrize("noise_kind", ["gaussian", "rademacher"])
 @pytest.mark.parametrize("radius", AGENTS)
 def test_the_truth_stays_in_all_sets(radius, noise_kind):

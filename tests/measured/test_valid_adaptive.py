@@ -109,6 +109,7 @@ def report(failures, delta, name, told):
     return metrics.binomial_upper_tail(failures, RUNS, delta)
 
 
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 @pytest.mark.parametrize("delta", [0.5, 0.1])
 @pytest.mark.parametrize("name", AGENTS)
 def test_sets_and_certificates_hold(name, delta):

@@ -117,8 +117,8 @@ class Ledger(Agent):
         if self._consistent:
             self._consistent = False
             warn(
-                f"{type(self).__name__}: a lower bound exceeds an upper bound, so an assumption does not "
-                "hold (noise, norm, linear rewards); nothing is certified from here on",
+                f"{type(self).__name__}: a lower bound exceeds an upper bound or what norm and action_norm allow, "
+                "so an assumption does not hold (noise, norm, linear rewards); nothing is certified from here on",
                 RuntimeWarning,
             )
 
