@@ -59,7 +59,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
     nested: bool = parameter(True, check.flag, "whether levels learn from lower ones; with mixture only")
     exploit: str = parameter("all", check.choice("level", "all"), "whose upper bounds a level exploits")
     pool: int = parameter(
-        0, lambda name, v: check.count(name, v, least=0), "vectors in the pool, for that radius"
+        0, lambda name, v: check.count(name, v, least=0, most=2**31), "vectors in the pool, for that radius"
     )
 
     def _check_parameters(self) -> None:

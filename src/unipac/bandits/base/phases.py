@@ -138,6 +138,10 @@ class PhasedAgent(BanditAgent):
         ends = np.minimum(np.cumsum(np.minimum(self._plan - self.state.counts, most)), most)
         return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
 
+    def _certificates(self) -> Array:
+        """What each arm can lose; NaN if the assumptions were refuted, which these agents cannot see themselves."""
+        return self._gaps if self._consistent else np.full_like(self._gaps, np.nan)
+
     # -- the protocol --------------------------------------------------------------------------
 
     @property
@@ -156,7 +160,9 @@ class PhasedAgent(BanditAgent):
             self._check_arms(X)
         k = self._next()
         mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
-        return Verdict(k, int(self.state.number[0]), mean, width, ucb, lcb, float(self._gaps[k]), False)
+        return Verdict(
+            k, int(self.state.number[0]), mean, width, ucb, lcb, float(self._certificates()[k]), False
+        )
 
     def _learn(self, x: Array, y: float, level: int, times: int) -> None:
         """A reward counts for the first arm like x that its plan leaves room for: equal arms are one to it."""
@@ -179,7 +185,7 @@ class PhasedAgent(BanditAgent):
             arms = self._ahead(len(y) - done)
             part = slice(done, done + len(arms))
             trace.level[part] = self.state.number[0]
-            told = arms, y[part], self._gaps
+            told = arms, y[part], self._certificates()
             _pull(*told, trace.index[part], trace.certificate[part], trace.reward[part])
             if self._pending:
                 self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(self.state.number[0]), 1)
