@@ -15,7 +15,7 @@ from unipac import envs
 
 
 def bandit(agent):
-    instance = envs.sphere(4, 7, noise=0.3)
+    instance = envs.sphere(agent.only_dim or 4, 7, noise=0.3)
     try:
         agent.made_for(instance, rounds=50, seed=1)
     except ValueError:  # for fixed arms only

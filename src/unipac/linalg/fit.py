@@ -70,6 +70,7 @@ class Fit:
             span.basis @ (root / span.scale[:, None]),
         )
         scale = self.noise * np.sqrt(2.0 * log_term)
+        Z, Y = np.array(Z), np.array(Y)  # what cannot be written to would be another type to the compiler
         return _pairs(Z, Y, to_mean, np.ascontiguousarray(to_width), span.basis.copy(), scale, self.norm)
 
 

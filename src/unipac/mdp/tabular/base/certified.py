@@ -117,10 +117,12 @@ def learn(
     state.age[0] = age
 
 
-@inlined
-def lasted(since: int, planned: int, every: float, growth: float) -> bool:
+def _lasted(since: int, planned: int, every: float, growth: float) -> bool:
     """Whether a plan has been in use for as many episodes as it should at least."""
     return since >= min(every, growth * planned)
+
+
+lasted = inlined(_lasted)
 
 
 @jit
@@ -301,6 +303,6 @@ def check_ages(saved: State, rules: Rules, horizon: int) -> None:
         check.require(count <= seen.sum() <= horizon * count, "episodes", "of 1 to H visits each", count)
     age = OLD if learned > planned else FRESH
     if learned > planned and bool((visits > rules.factor * saved.planned).any()):
-        age = STALE if lasted(learned - planned, planned, rules.every, rules.growth) else GROWN
+        age = STALE if _lasted(learned - planned, planned, rules.every, rules.growth) else GROWN
     allowed = (age, STALE) if learned == 0 else (age,)
     check.require(saved.age[0] in allowed, "age", "that of the plan", saved.age)
