@@ -9,9 +9,9 @@ CHECKED_CACHE := $(VENV)/boundscheck-cache
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
-	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 12 minutes)"
+	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 15 minutes)"
 	@echo "make lint      ruff, mypy and the import contract"
-	@echo "make validate  the long measurements behind the claims of the docs (about 20 minutes)"
+	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
 	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"

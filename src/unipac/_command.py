@@ -37,17 +37,17 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
     code = 0
     try:
-        if sys.argv[1:] == ["warm"]:  # it needs nothing but the library, as in an image without the extras
+        missing = next((name for name in NEEDED if find_spec(name) is None), None)
+        if missing is None:
+            from unipac import cli
+
+            cli.app(prog_name="unipac")
+        elif sys.argv[1:] == ["warm"]:  # it needs nothing but the library, as in an image without the extras
             from unipac._warm import warm
 
             print(warm(progress=True))
         else:
-            for name in NEEDED:  # now, and not when the first figure is drawn
-                if find_spec(name) is None:
-                    raise ModuleNotFoundError(name=name)
-            from unipac import cli
-
-            cli.app(prog_name="unipac")
+            raise ModuleNotFoundError(name=missing)  # now, and not when the first figure is drawn
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
     except Stopped as stopped:

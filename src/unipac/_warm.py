@@ -133,9 +133,8 @@ def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
         lambda a: a.play(many, rewards, truth=instance.theta),
         lambda a: a.play(instance, rounds=ROUNDS, seed=0),
         lambda a: list(a.stream(instance, rounds=ROUNDS, seed=0)),
-        lambda a: a.play(
-            instance, rounds=20 * ROUNDS, seed=0
-        ),  # some things come late, such as the end of a phase
+        # Some things come late, such as the end of a phase.
+        lambda a: a.play(instance, rounds=20 * ROUNDS, seed=0),
         lambda a: _save_and_load(a, folder),
     ]
 

@@ -29,7 +29,7 @@ def list_all() -> None:
     """
     from unipac import envs
     from unipac.experiments.builtin import EXPERIMENTS
-    from unipac.experiments.registry import BANDITS, first_line
+    from unipac.experiments.registry import BANDITS, INSTANCES, first_line
 
     experiments = {
         name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E17, in one run"
@@ -44,7 +44,8 @@ def list_all() -> None:
     if left:
         _show("Other agents, and their guarantee", _agents(left))
     _show("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
-    _show("MDPs", {name: first_line(make) for name, make in envs.MDPS.items()})
+    others = {**BANDITS, **envs.SEARCHED}
+    _show("MDPs", {name: first_line(make) for name, make in INSTANCES.items() if name not in others})
     _show("For searches for a policy", {name: first_line(make) for name, make in envs.SEARCHED.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.verdict import REFUTED
+from unipac.bandits.base.verdict import contradict
 from unipac.logs.log import Log
 
 Array = NDArray[np.float64]
@@ -187,6 +187,6 @@ def _interval(agent: BanditAgent, m: Array, limits: tuple[float, float] | None) 
     longest = getattr(agent, "norm", math.inf) * float(np.linalg.norm(m))
     low, high = limits or (-math.inf, math.inf)
     upper, lower = min(ucb, longest, high), max(lcb, -longest, low)
-    if not proven or lower > upper + REFUTED * max(abs(lower), abs(upper)):
+    if not proven or contradict(lower, upper, math.inf):
         return Interval(mean, math.nan, math.nan, False)
     return Interval(mean, lower, max(upper, lower), True)

@@ -40,7 +40,7 @@ class Ledger(Agent):
 
     @property
     def consistent(self) -> bool:
-        """False once some lower bound exceeded an upper one: then an assumption does not hold."""
+        """False once a lower bound exceeded an upper one, or what the norms allow: then an assumption does not hold."""
         return self._consistent
 
     @property
