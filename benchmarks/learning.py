@@ -31,7 +31,7 @@ import numpy as np
 
 import unipac
 from unipac._jit import jit
-from unipac.mdp.base.plan import Episode
+from unipac.mdp.protocol.plan import Episode
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import unipac
 from unipac import data, logs
-from unipac.bandits.base import guard
+from unipac.bandits.guarded import kernels as guard
 
 PEERS = ("river", "mabwiser", "contextualbandits", "vowpalwabbit")
 RIDGE = [

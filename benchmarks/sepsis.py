@@ -16,8 +16,8 @@ import numpy as np
 
 import unipac
 from unipac._jit import jit
-from unipac.envs.simulation import episode_uniforms, first_states, sample, simulate, world_of
-from unipac.mdp.base.plan import Episode
+from unipac.envs.play.simulation import episode_uniforms, first_states, sample, simulate, world_of
+from unipac.mdp.protocol.plan import Episode
 from unipac.mdp.tabular.q_learning import learn
 
 MDP, _ = unipac.data.icu_sepsis(horizon=20)

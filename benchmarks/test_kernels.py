@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.bandits.base import rounds
+from unipac.bandits.levelled import kernels as rounds
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast.evaluate import evaluate_one
-from unipac.mdp.linear.base import backward
+from unipac.mdp.linear.counted import backward
 
 SHAPES = [(5, 20), (20, 10), (50, 1000), (128, 1000)]
 

@@ -18,7 +18,7 @@ import numpy as np
 from peers.serve import timed
 
 import unipac
-from unipac.mdp.linear.base.stored import Stored
+from unipac.mdp.linear.stored.files import Stored
 
 SEED = 0
 SMALL = {"dim": 20, "n_actions": 10}

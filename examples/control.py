@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import unipac
-from unipac.mdp.feature_maps import Aggregation
+from unipac.features.observations import Aggregation
 
 HOLD = 4
 HORIZON = 25

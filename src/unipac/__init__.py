@@ -13,27 +13,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unipac import _lazy
-from unipac.envs.ids import register_in_time
+from unipac.envs.gymnasium.ids import register_in_time
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
     from unipac import bandits, data, deployment, envs, features, logs, mdp, metrics, pac, registry, theory
     from unipac._agents import load
     from unipac.bandits.ball_oful import BallOFUL
-    from unipac.bandits.base.records import Bounds, Decision, Level, Trace
-    from unipac.bandits.guarded import Guarded
+    from unipac.bandits.guarded.guarded import Guarded
     from unipac.bandits.linucb import LinUCB
     from unipac.bandits.nested_oful import NestedOFUL
     from unipac.bandits.oful import OFUL
-    from unipac.bandits.phased_elimination import PhasedElimination
+    from unipac.bandits.phased_elimination.phased_elimination import PhasedElimination
+    from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace
     from unipac.bandits.upac_oful import UPACOFUL
     from unipac.deployment.deployment import Deployment
-    from unipac.mdp.base.records import EpisodeTrace
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
     from unipac.mdp.linear.nested_flute import NestedFLUTE
     from unipac.mdp.linear.upac_lsvi import UPACLSVI
     from unipac.mdp.mixture.nested_vtr import NestedVTR
-    from unipac.mdp.tabular.cert_vi import CertVI
+    from unipac.mdp.protocol.records import EpisodeTrace
+    from unipac.mdp.tabular.cert_vi.cert_vi import CertVI
     from unipac.pac.base import Answer, Batch
     from unipac.pac.certified_planning import CertifiedPlanning
     from unipac.pac.lingape import LinGapE
@@ -45,12 +45,12 @@ _HOMES = {
     "AGENTS": "unipac.registry",
     "Answer": "unipac.pac.base",
     "Batch": "unipac.pac.base",
-    "Bounds": "unipac.bandits.base.records",
-    "Decision": "unipac.bandits.base.records",
+    "Bounds": "unipac.bandits.protocol.records",
+    "Decision": "unipac.bandits.protocol.records",
     "Deployment": "unipac.deployment.deployment",
-    "EpisodeTrace": "unipac.mdp.base.records",
-    "Level": "unipac.bandits.base.records",
-    "Trace": "unipac.bandits.base.records",
+    "EpisodeTrace": "unipac.mdp.protocol.records",
+    "Level": "unipac.bandits.protocol.records",
+    "Trace": "unipac.bandits.protocol.records",
     "bandits": "unipac.bandits",
     "data": "unipac.data",
     "deployment": "unipac.deployment",

@@ -1,6 +1,6 @@
 """``python -m unipac``: the command line."""
 
-from unipac._command import main
+from unipac.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -102,6 +102,16 @@ class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
 
 
+class _Index(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+    """The list of a kernel's compiled forms; empty if it names types that the package no longer has."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # whatever unpickling may raise: as good as none
+            return {}
+
+
 class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
     """Numba's cache of one kernel, valid while the contents of the sources are the same."""
 
@@ -111,8 +121,11 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
         super().__init__(function)
         self.writable = not isinstance(self._impl.locator, _ReadOnly)
         contents = stamp(function.__code__.co_filename)
-        if contents:
-            self._cache_file._source_stamp = contents
+        self._cache_file = _Index(
+            cache_path=self.cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=contents or self._impl.locator.get_source_stamp(),
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MODULES = {
-    "Guarded": "unipac.bandits.guarded",
-    "PhasedElimination": "unipac.bandits.phased_elimination",
+    "Guarded": "unipac.bandits.guarded.guarded",
+    "PhasedElimination": "unipac.bandits.phased_elimination.phased_elimination",
     "AnytimeSupLinUCB": "unipac.bandits.anytime_sup_linucb",
     "NestedOFUL": "unipac.bandits.nested_oful",
     "UPACOFUL": "unipac.bandits.upac_oful",
@@ -36,7 +36,7 @@ _MODULES = {
     "CertLSVIUCB": "unipac.mdp.linear.cert_lsvi_ucb",
     "ELEANOR": "unipac.mdp.linear.eleanor",
     "UCMatrixRL": "unipac.mdp.linear.uc_matrix_rl",
-    "CertVI": "unipac.mdp.tabular.cert_vi",
+    "CertVI": "unipac.mdp.tabular.cert_vi.cert_vi",
     "UBEV": "unipac.mdp.tabular.ubev",
     "UCBVI": "unipac.mdp.tabular.ucbvi",
     "UCBAdvantage": "unipac.mdp.tabular.ucb_advantage",
@@ -93,7 +93,7 @@ AGENTS: Mapping[str, type[Any]] = _Lazy(_MODULES)
 
 FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
     dict.fromkeys(
-        ("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.mdp.feature_maps"
+        ("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.features.observations"
     )
 )
 """Feature maps that a file may name."""

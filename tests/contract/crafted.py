@@ -19,7 +19,7 @@ import registry_cases as cases
 
 import unipac
 from unipac import _agents, _storage
-from unipac.bandits.base.levelled import OptimisticAgent
+from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.theory import radii
 

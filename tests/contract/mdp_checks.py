@@ -11,7 +11,7 @@ import numpy as np
 from any_checks import WAYS, check, few_enough, promise, refused, same
 from registry_cases import Case, fingerprint
 
-from unipac.envs.simulation import episode_uniforms, first_states, reward_of, sample, world_of
+from unipac.envs.play.simulation import episode_uniforms, first_states, reward_of, sample, world_of
 
 
 def episode(agent: Any, mdp: Any, k: int, seed: int, stages: int | None = None) -> tuple[list[int], float]:

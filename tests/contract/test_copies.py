@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.mdp.feature_maps import TileCoding
+from unipac.features.observations import TileCoding
 
 WAYS = {
     "copy": copy.copy,
@@ -168,7 +168,7 @@ def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
     shutil.copytree(package, tmp_path / "unipac", ignore=ignored)
     program = (
-        "import unipac.bandits.base.confidence as c; from unipac.linalg import levels;"
+        "import unipac.bandits.levelled.confidence as c; from unipac.linalg import levels;"
         "s = levels.empty(2, 1, 1.0);"
         "k = c.Confidence(True, 0, c.MIXTURE, 0.5, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, -9.0, 9.0);"
         "c.set_radii(s, k, 1, 1); print(s.beta[0], sum(c.set_radii.stats.cache_hits.values()))"

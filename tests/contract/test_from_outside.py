@@ -11,7 +11,8 @@ from any_checks import by_file
 from typer.testing import CliRunner
 
 import unipac
-from unipac import cli, experiments, registry
+from unipac import experiments, registry
+from unipac.cli import app as cli
 
 KINDS = {cls.kind: cls for cls in toys.RIGHT}
 HOMES = {

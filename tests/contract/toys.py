@@ -9,9 +9,9 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.agent import BanditAgent
-from unipac.mdp.base.agent import FiniteAgent
-from unipac.mdp.base.plan import Plan
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.mdp.protocol.agent import FiniteAgent
+from unipac.mdp.protocol.plan import Plan
 from unipac.pac.base import BestArm, Request
 
 # -- right ones --------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 import unipac
 from unipac.envs import CandidateMDP, FiniteMDP, random_candidates
-from unipac.envs.visits import largest_return
+from unipac.envs.play.visits import largest_return
 
 
 @pytest.mark.parametrize(

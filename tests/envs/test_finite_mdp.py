@@ -13,9 +13,9 @@ from gymnasium.utils.env_checker import check_env
 
 from unipac import envs
 from unipac.envs import FiniteMDP, LinearMDP, from_gymnasium, optimal, policy_value, river_swim
-from unipac.envs.gym import LinearMDPEnv
-from unipac.envs.planning import reach_of
-from unipac.envs.simulation import world_of
+from unipac.envs.gymnasium.env import LinearMDPEnv
+from unipac.envs.mdps.planning import reach_of
+from unipac.envs.play.simulation import world_of
 
 NAN = float("nan")
 

@@ -26,9 +26,9 @@ from unipac.envs import (
     random_simplex,
     river_swim,
 )
-from unipac.envs.gym import IDS, LinearMDPEnv, register
-from unipac.envs.linear_mdp import largest_integral
-from unipac.envs.planning import level_values_into
+from unipac.envs.gymnasium.env import IDS, LinearMDPEnv, register
+from unipac.envs.mdps.linear_mdp import largest_integral
+from unipac.envs.mdps.planning import level_values_into
 
 NAN = float("nan")
 
@@ -559,7 +559,7 @@ def test_arguments_go_to_the_factory():
         "import gymnasium, unipac",
         "import unipac, gymnasium",
         "import gymnasium; gymnasium.make('unipac:unipac/RiverSwim-v0')",
-        "import gymnasium; gymnasium.make('unipac.envs.gym:unipac/RiverSwim-v0')",
+        "import gymnasium; gymnasium.make('unipac.envs.gymnasium.env:unipac/RiverSwim-v0')",
     ],
 )
 def test_a_fresh_process_finds_the_environments(program):
@@ -571,7 +571,9 @@ def test_a_fresh_process_finds_the_environments(program):
 
 
 def test_entry_point_registers_and_leaves_what_is_there():
-    (found,) = (point for point in entry_points(group="gymnasium.envs") if point.module == "unipac.envs.gym")
+    (found,) = (
+        point for point in entry_points(group="gymnasium.envs") if point.module == "unipac.envs.gymnasium.env"
+    )
     assert found.load() is register
     before = {name: gymnasium.registry[name] for name in IDS}
     register()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unipac.envs import FiniteMDP, level_policy_value, random_simplex, river_swim
-from unipac.envs.simulation import (
+from unipac.envs.play.simulation import (
     EPISODE_BLOCK,
     episode_uniforms,
     first_states,

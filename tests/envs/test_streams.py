@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unipac.envs import INSTANCES, fixed_arms, killer, soare, sphere
-from unipac.envs.contexts import draw_on_sphere
+from unipac.envs.bandits.contexts import draw_on_sphere
 
 # --- sphere: a compiled function draws what these lines of NumPy draw
 

@@ -11,12 +11,12 @@ import pytest
 from test_foreign_files import command, toml
 
 import unipac
-from unipac import _command
 from unipac._text import control_character, printable
+from unipac.cli import main as _command
 from unipac.registry import AGENTS
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
-RUN = "from unipac._command import main; main()"
+RUN = "from unipac.cli.main import main; main()"
 
 
 def program(*arguments, code=RUN, **options):
@@ -37,7 +37,7 @@ def test_without_the_extra_it_says_what_to_install(name):
 
 
 def test_another_missing_module_is_no_matter_of_extras():
-    result = program("--help", code=f"import sys; sys.modules['unipac.cli'] = None; {RUN}")
+    result = program("--help", code=f"import sys; sys.modules['unipac.cli.app'] = None; {RUN}")
     assert "ModuleNotFoundError" in result.stderr
 
 

@@ -17,7 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 import unipac
-from unipac import cli, experiments, metrics
+from unipac import experiments, metrics
+from unipac.cli import app as cli
 from unipac.experiments import engines, files, making, playing, store
 from unipac.experiments.reading import parse
 from unipac.experiments.results import load

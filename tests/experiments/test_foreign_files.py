@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from unipac import cli
+from unipac.cli import app as cli
 from unipac.experiments import Store, StoreError, parse, run
 from unipac.experiments.results import load
 from unipac.report import build, sections

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import unipac
 from unipac import _jit, report
-from unipac.commands import screen as screens
+from unipac.cli import screen as screens
 from unipac.experiments import EXPERIMENTS, SpecError, engines, parse, playing, run, runner
 from unipac.experiments.judging import judge, measured
 from unipac.experiments.options import FIGURES

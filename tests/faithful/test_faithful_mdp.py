@@ -10,9 +10,9 @@ from naive_mdp import NaiveFLUTE, mixture, policy_value
 
 import unipac
 from unipac.envs import random_simplex, river_swim
-from unipac.envs.simulation import episode_uniforms
-from unipac.mdp.feature_maps import TileCoding
-from unipac.mdp.linear.base.radius import FIXED
+from unipac.envs.play.simulation import episode_uniforms
+from unipac.features.observations import TileCoding
+from unipac.mdp.linear.radius import FIXED
 from unipac.theory import mdp_radii
 
 DELTA = 0.1

@@ -8,9 +8,9 @@ import pytest
 
 import unipac
 from unipac.envs import hypercube_mixture, mixture_swim, random_mixture, vtr_killer
-from unipac.envs.mixture_mdp import MixtureMDP
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.plan import Episode
+from unipac.envs.mdps.mixture_mdp import MixtureMDP
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Episode
 
 RULES = {"NestedVTR": judge.NESTED, "UPACVTR": judge.DISJOINT, "UCRLVTR": judge.SINGLE}
 DEFAULTS = {"UCRLVTR": {"radius": "determinant", "scaling": "horizon"}}

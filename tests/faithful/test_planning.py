@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import unipac
 from unipac import envs
-from unipac.envs.visits import visits
+from unipac.envs.play.visits import visits
 from unipac.pac import certified_planning, oppq, planning
 
 pytestmark = pytest.mark.nojit

@@ -10,10 +10,10 @@ from naive_mdp import NaiveFLUTE, mixture
 import unipac
 from unipac.envs import random_simplex
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
-from unipac.mdp.linear.base import transitions
-from unipac.mdp.linear.base.episodes import Rules
-from unipac.mdp.linear.base.radius import centres, radius_rules
-from unipac.mdp.linear.base.stored import Stored
+from unipac.mdp.linear.counted.episodes import Rules
+from unipac.mdp.linear.radius import centres, radius_rules
+from unipac.mdp.linear.stored import transitions
+from unipac.mdp.linear.stored.files import Stored
 
 DELTA = 0.1
 RULES = {"LSVIUCB": SINGLE, "FLUTE": DISJOINT, "NestedFLUTE": NESTED}

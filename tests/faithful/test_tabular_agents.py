@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from random_mdps import RandomMDP
 
-from unipac.mdp.base.plan import Episode
+from unipac.mdp.protocol.plan import Episode
 from unipac.mdp.tabular import psrl
-from unipac.mdp.tabular.cert_vi import CertVI
+from unipac.mdp.tabular.cert_vi.cert_vi import CertVI
 from unipac.mdp.tabular.psrl import PSRL
 from unipac.mdp.tabular.q_learning import QLearning
 from unipac.mdp.tabular.ubev import UBEV

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import minimize
 
 from unipac import theory
-from unipac.mdp.tabular.base.counts import END, check_counts, count, no_counts, with_room
-from unipac.mdp.tabular.base.kl import kl_lower, kl_upper
+from unipac.mdp.tabular.counting.counts import END, check_counts, count, no_counts, with_room
+from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
 
 pytestmark = pytest.mark.nojit
 

@@ -8,8 +8,8 @@ import pytest
 
 import unipac
 from unipac.envs import FiniteMDP, river_swim
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.plan import Episode
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Episode
 
 NAMES = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "QLearning")
 VARIANTS = {

@@ -10,11 +10,11 @@ import pytest
 import unipac
 from unipac.envs import FiniteMDP, hypercube, random_simplex, river_swim
 from unipac.linalg import ridge
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.plan import Episode
-from unipac.mdp.linear.base import recovered
-from unipac.mdp.linear.base.blocks import layout
-from unipac.mdp.tabular.base.kl import kl_upper
+from unipac.mdp.linear.values import rewards as recovered
+from unipac.mdp.linear.values.blocks import layout
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Episode
+from unipac.mdp.tabular.counting.kl import kl_upper
 
 TIE = 1e-8
 """Actions whose values differ by less may be taken for each other: the last digits are not the same."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unipac.mdp.feature_maps import (
+from unipac.features.observations import (
     Aggregation,
     FeatureMap,
     Fourier,
@@ -19,7 +19,7 @@ from unipac.mdp.feature_maps import (
     RandomFourier,
     TileCoding,
 )
-from unipac.mdp.feature_maps.base import MOST_FEATURES
+from unipac.features.observations.map import MOST_FEATURES
 from unipac.registry import FEATURE_MAPS
 
 NAN, INF = float("nan"), float("inf")

@@ -7,9 +7,9 @@ import scipy.stats
 
 import unipac
 from unipac.envs import FiniteMDP, LinearMDPEnv, from_gymnasium
-from unipac.envs.simulation import episode_uniforms, simulate, world_of
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.records import empty_trace
+from unipac.envs.play.simulation import episode_uniforms, simulate, world_of
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.records import empty_trace
 
 TABULAR = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "QLearning")
 LINEAR = ("FLUTE", "NestedFLUTE", "LSVIUCB")

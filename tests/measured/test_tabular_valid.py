@@ -6,8 +6,8 @@ from validity import failing_runs, is_rejected
 
 import unipac
 from unipac import theory
-from unipac.mdp.tabular.base import certified as compiled
-from unipac.mdp.tabular.base.backward import pessimistic
+from unipac.mdp.tabular.cert_vi import kernels as compiled
+from unipac.mdp.tabular.counting.backward import pessimistic
 
 
 def bounds(factor):

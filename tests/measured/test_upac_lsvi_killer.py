@@ -13,7 +13,8 @@ import unipac
 from unipac.envs import LinearMDP
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
-from unipac.mdp.linear.base import lsvi, lsvi_state
+from unipac.mdp.linear.values import plan as lsvi
+from unipac.mdp.linear.values import state as lsvi_state
 
 SAME = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05}
 """LSVIUCB has the radii of UPACLSVI on one set of all data."""

@@ -5,7 +5,7 @@ import pytest
 from validity import failing_runs, is_rejected
 
 import unipac
-from unipac.mdp.linear.base import lsvi
+from unipac.mdp.linear.values import plan as lsvi
 
 
 def bounds(factor):

@@ -12,7 +12,7 @@ import pytest
 
 import unipac
 from unipac import metrics
-from unipac.bandits.base.regressions import evaluated
+from unipac.bandits.regressions.agent import evaluated
 from unipac.linalg import ridge
 from unipac.theory import radii
 

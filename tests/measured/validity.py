@@ -11,7 +11,7 @@ import numpy as np
 
 from unipac import metrics
 from unipac.envs import FiniteMDP, LinearMDP, optimal, random_simplex, river_swim
-from unipac.envs.finite_mdp import policy_value
+from unipac.envs.mdps.finite_mdp import policy_value
 
 FALSE_ALARM = 1e-6
 

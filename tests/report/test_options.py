@@ -10,7 +10,7 @@ import pytest
 from test_report import made, rows, searched, sweep
 from typer.testing import CliRunner
 
-from unipac import cli
+from unipac.cli import app as cli
 from unipac.experiments import Finding, SpecError, parse, run
 from unipac.experiments.spec import digest
 from unipac.experiments.store import Store, StoreError

@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from unipac import registry, theory
-from unipac.cli import app
-from unipac.commands import completing
-from unipac.commands.console import EXIT_CODES
+from unipac.cli import completion as completing
+from unipac.cli.app import app
+from unipac.cli.console import EXIT_CODES
 
 UNITS = r"[Nn]umber|length|probability|units? of|in reward|Folder|folder|One HTML|serial|Exit|size|version|λ"
 UNITS += r"|pixels|median|linear or log|figures|by label|words"

@@ -99,7 +99,7 @@ def test_links_of_the_readme_lead_somewhere():
 
 def test_the_checks_can_fail():
     assert too_long("x" * 120 + "\n" + "x" * 121 + "\n| " + "x" * 121) == [2]
-    bad = ["../src/unipac/cli.py", "agents/", "agents/none.md", "index.md#none", "results/none.png"]
+    bad = ["../src/unipac/cli/app.py", "agents/", "agents/none.md", "index.md#none", "results/none.png"]
     good = ["index.md", "agents/oful.md", "agents/upac_oful.md#late-rewards", "reference/bandits.md#OFUL"]
     text = (
         " ".join(f"[a]({link})" for link in [*bad, *good]) + " `[a](in/code.md)`\n```\n[a](in/code.md)\n```\n"

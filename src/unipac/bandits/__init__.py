@@ -13,19 +13,19 @@ from unipac import _lazy
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
     from unipac.bandits.ball_oful import BallOFUL
-    from unipac.bandits.base.agent import BanditAgent
-    from unipac.bandits.base.records import Bounds, Decision, Level, Trace
     from unipac.bandits.linucb import LinUCB
     from unipac.bandits.nested_oful import NestedOFUL
     from unipac.bandits.oful import OFUL
+    from unipac.bandits.protocol.agent import BanditAgent
+    from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace
     from unipac.bandits.upac_oful import UPACOFUL
 
 _HOMES = {
-    "BanditAgent": "unipac.bandits.base.agent",
-    "Bounds": "unipac.bandits.base.records",
-    "Decision": "unipac.bandits.base.records",
-    "Level": "unipac.bandits.base.records",
-    "Trace": "unipac.bandits.base.records",
+    "BanditAgent": "unipac.bandits.protocol.agent",
+    "Bounds": "unipac.bandits.protocol.records",
+    "Decision": "unipac.bandits.protocol.records",
+    "Level": "unipac.bandits.protocol.records",
+    "Trace": "unipac.bandits.protocol.records",
 }
 
 __all__ = [

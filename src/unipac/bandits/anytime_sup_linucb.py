@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
-from unipac.bandits.base.elimination import EliminatingAgent, Rows
-from unipac.bandits.base.regressions import MISSING, insert, regressions
+from unipac.bandits.regressions.agent import MISSING, insert, regressions
+from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
 from unipac.theory.elimination import anytime_mistake_bound

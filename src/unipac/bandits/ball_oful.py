@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.ball import bound_all
-from unipac.bandits.base.cut import BallBounds
-from unipac.bandits.base.levelled import OptimisticAgent
+from unipac.bandits.levelled.agent import OptimisticAgent
+from unipac.bandits.levelled.ball import bound_all
+from unipac.bandits.levelled.cut import BallBounds
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.regressions import RegressionsAgent
+from unipac.bandits.regressions.agent import RegressionsAgent
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import math
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.confidence import RADII, Confidence
-from unipac.bandits.base.per_action import PerActionAgent
+from unipac.bandits.levelled.confidence import RADII, Confidence
+from unipac.bandits.levelled.per_action import PerActionAgent
 
 
 @agent

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base import rounds as kernels
-from unipac.bandits.base.cut import BallBounds
-from unipac.bandits.base.levelled import OptimisticAgent
+from unipac.bandits.levelled import kernels
+from unipac.bandits.levelled.agent import OptimisticAgent
+from unipac.bandits.levelled.cut import BallBounds
 
 
 @agent

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unipac._agents import agent
 from unipac._constants import TIE
-from unipac.bandits.base.elimination import StagedAgent
+from unipac.bandits.regressions.elimination import StagedAgent
 from unipac.linalg.levels import Levels
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._agents import agent
-from unipac.bandits.base.elimination import StagedAgent
+from unipac.bandits.regressions.elimination import StagedAgent
 
 Array = NDArray[np.float64]
 

@@ -57,7 +57,7 @@ from typing import ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.levelled import OptimisticAgent
+from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.linalg.levels import DISJOINT
 
 

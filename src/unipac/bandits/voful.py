@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent
 
 Array = NDArray[np.float64]
 

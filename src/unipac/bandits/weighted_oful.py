@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
-from unipac.bandits.base.cut import BallBounds
-from unipac.bandits.base.levelled import Saved, check_growth
-from unipac.bandits.base.regressions import RegressionsAgent, insert, restored
+from unipac.bandits.levelled.cut import BallBounds
+from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
+from unipac.linalg.soundness import Saved, check_growth
 from unipac.theory import radii
 
 Array = NDArray[np.float64]

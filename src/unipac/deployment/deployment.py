@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check
 from unipac._actions import Actions, Label, label
 from unipac._inputs import action_array
-from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.records import Decision
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.records import Decision
 from unipac.deployment import files, log, offering
 from unipac.deployment.drift import Alarm, Drift
 from unipac.deployment.entries import REMEMBERED, Entry, reward_value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._actions import Label, label
 from unipac._inputs import LARGEST_REWARD, read_only
-from unipac.bandits.base.records import Decision
+from unipac.bandits.protocol.records import Decision
 
 REMEMBERED = 100_000
 """Closed ids that are remembered."""

@@ -24,8 +24,8 @@ from unipac import _checks as check
 from unipac._agents import Agent
 from unipac._inputs import read_only
 from unipac._notebook import as_json, from_json
-from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.records import Decision
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.records import Decision
 from unipac.features.tables import plain
 from unipac.registry import AGENTS
 

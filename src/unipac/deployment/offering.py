@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._actions import Actions, Label
 from unipac._inputs import action_array, check_norms
-from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.records import Decision
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.records import Decision
 from unipac.features.maps import Features
 from unipac.features.tables import row_of
 

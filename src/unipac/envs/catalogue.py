@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from unipac.envs.almost_linear import misspecified
-from unipac.envs.arms import end_of_optimism, soare
-from unipac.envs.candidates import random_candidates
-from unipac.envs.contexts import filling, sphere, uneven_noise
-from unipac.envs.discounted import DiscountedMDP, random_anchors
-from unipac.envs.finite_mdp import FiniteMDP
-from unipac.envs.hypercubes import hypercube, hypercube_mixture
-from unipac.envs.instance import BanditInstance
-from unipac.envs.killers import appendix_a, killer, killer_phases
-from unipac.envs.mdps import (
+from unipac.envs.bandits.almost_linear import misspecified
+from unipac.envs.bandits.arms import end_of_optimism, soare
+from unipac.envs.bandits.contexts import filling, sphere, uneven_noise
+from unipac.envs.bandits.instance import BanditInstance
+from unipac.envs.bandits.killers import appendix_a, killer, killer_phases
+from unipac.envs.mdps.candidates import random_candidates
+from unipac.envs.mdps.discounted import DiscountedMDP, random_anchors
+from unipac.envs.mdps.factories import (
     deep_sea,
     frozen_lake,
     grid_world,
@@ -21,7 +19,9 @@ from unipac.envs.mdps import (
     random_simplex,
     river_swim,
 )
-from unipac.envs.mixtures import mixture_swim, random_mixture, vtr_killer
+from unipac.envs.mdps.finite_mdp import FiniteMDP
+from unipac.envs.mdps.hypercubes import hypercube, hypercube_mixture
+from unipac.envs.mdps.mixtures import mixture_swim, random_mixture, vtr_killer
 
 INSTANCES: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory

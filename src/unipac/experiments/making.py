@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from unipac.envs import SwitchingArms
-from unipac.envs.instance import ROUNDING
-from unipac.envs.mdps import ForcedFirst
+from unipac.envs.bandits.instance import ROUNDING
+from unipac.envs.mdps.factories import ForcedFirst
 from unipac.experiments import registry
 from unipac.experiments.spec import Agent, Instance
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from unipac import _jit, theory
 from unipac.bandits import BanditAgent
 from unipac.envs import BanditInstance, FiniteMDP, LinearMDPEnv, SwitchingArms, policy_value
-from unipac.envs.mdps import ForcedFirst
+from unipac.envs.mdps.factories import ForcedFirst
 from unipac.experiments import making
 from unipac.experiments.spec import Cell
 from unipac.experiments.tally import Tally

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from unipac.features.encoders import Constant, Encoder, Joined, Numbers
     from unipac.features.maps import Blocks, Features, Interactions, Sum
     from unipac.features.norms import suggested_norm
+    from unipac.features.observations import Aggregation, Fourier, OneHot, RandomFourier, TileCoding
     from unipac.features.reading import from_json
     from unipac.features.transformed import Transformed
-    from unipac.mdp.feature_maps import Aggregation, Fourier, OneHot, RandomFourier, TileCoding
 
 _HOMES = {
     "Actions": "unipac._actions",
-    "Aggregation": "unipac.mdp.feature_maps",
+    "Aggregation": "unipac.features.observations",
     "Blocks": "unipac.features.maps",
     "Columns": "unipac.features.columns",
     "Constant": "unipac.features.encoders",
     "Encoder": "unipac.features.encoders",
     "Features": "unipac.features.maps",
-    "Fourier": "unipac.mdp.feature_maps",
+    "Fourier": "unipac.features.observations",
     "Interactions": "unipac.features.maps",
     "Joined": "unipac.features.encoders",
     "Numbers": "unipac.features.encoders",
-    "OneHot": "unipac.mdp.feature_maps",
-    "RandomFourier": "unipac.mdp.feature_maps",
+    "OneHot": "unipac.features.observations",
+    "RandomFourier": "unipac.features.observations",
     "Sum": "unipac.features.maps",
-    "TileCoding": "unipac.mdp.feature_maps",
+    "TileCoding": "unipac.features.observations",
     "Transformed": "unipac.features.transformed",
     "from_json": "unipac.features.reading",
     "suggested_norm": "unipac.features.norms",

@@ -1,4 +1,4 @@
-"""Whether factors that were read from a file can be those of any data.
+"""What of a stack of regressions goes to a file, and whether what is read there can be that of any data.
 
 Rotations keep R, z and M together; a file may hold anything. Σ = RᵀR must exceed λI by what some rounds add, M must
 be R⁻ᵀ up to what rounding may have done, and z must be within reach of rewards.
@@ -6,17 +6,43 @@ be R⁻ᵀ up to what rounding may have done, and z must be within reach of rewa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _checks as check
+from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac.linalg.levels import MOST_LEVELS, SINGLE
 
 Array = NDArray[np.float64]
 
 RESIDUAL = 1e-4
 """M = (I + E) R⁻ᵀ with ‖E‖ up to here passes for rounding; widths are then right up to this factor."""
+
+
+class Saved(NamedTuple):
+    """What of a stack goes to a file; radii and log-determinants follow from it."""
+
+    rows: Array
+    """(S, d, d + 2): the factors of the levels in use."""
+    size: NDArray[np.int64]
+    """(S,)."""
+    rotations: NDArray[np.int64]
+    """(S,)."""
+
+
+def check_ratio(regularization: float, action_norm: float) -> None:
+    """Refuse a λ so small that widths are lost to rounding."""
+    least = SMALLEST_RATIO * action_norm**2
+    expected = f"at least {least:g} ({SMALLEST_RATIO:g} action_norm²), or widths are lost to rounding"
+    check.require(regularization >= least, "regularization", expected, regularization)
+
+
+def check_growth(times: int, regularization: float, action_norm: float) -> None:
+    """Refuse so many equal rounds in one step that widths are lost to rounding."""
+    most = LARGEST_GROWTH * regularization / action_norm**2
+    check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
 
 
 def check_factors(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac.bandits.base.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent
 from unipac.logs.log import Log
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac.bandits.base.agent import BanditAgent
-from unipac.bandits.base.verdict import contradict
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.verdict import contradict
 from unipac.logs.log import Log
 
 Array = NDArray[np.float64]

@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any
 from unipac import _lazy
 
 if TYPE_CHECKING:  # for type checkers and editors; an agent that is missing here works as well
-    from unipac.mdp import feature_maps
-    from unipac.mdp.base.agent import EpisodicAgent, FiniteAgent
-    from unipac.mdp.base.plan import Episode, Plan
-    from unipac.mdp.base.records import EpisodeTrace, StageLevel
     from unipac.mdp.linear.flute import FLUTE
     from unipac.mdp.linear.lsvi_ucb import LSVIUCB
     from unipac.mdp.linear.nested_flute import NestedFLUTE
+    from unipac.mdp.protocol.agent import EpisodicAgent, FiniteAgent
+    from unipac.mdp.protocol.plan import Episode, Plan
+    from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 
 _HOMES = {
-    "Episode": "unipac.mdp.base.plan",
-    "EpisodeTrace": "unipac.mdp.base.records",
-    "EpisodicAgent": "unipac.mdp.base.agent",
-    "FiniteAgent": "unipac.mdp.base.agent",
-    "Plan": "unipac.mdp.base.plan",
-    "StageLevel": "unipac.mdp.base.records",
-    "feature_maps": "unipac.mdp.feature_maps",
+    "Episode": "unipac.mdp.protocol.plan",
+    "EpisodeTrace": "unipac.mdp.protocol.records",
+    "EpisodicAgent": "unipac.mdp.protocol.agent",
+    "FiniteAgent": "unipac.mdp.protocol.agent",
+    "Plan": "unipac.mdp.protocol.plan",
+    "StageLevel": "unipac.mdp.protocol.records",
 }
 
 __all__ = [
@@ -40,7 +38,6 @@ __all__ = [
     "NestedFLUTE",
     "Plan",
     "StageLevel",
-    "feature_maps",
 ]
 
 

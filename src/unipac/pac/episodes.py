@@ -11,7 +11,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats, read_only
 from unipac.envs import CandidateMDP, FiniteMDP
-from unipac.envs.visits import RANDOM, largest_return, visits
+from unipac.envs.play.visits import RANDOM, largest_return, visits
 from unipac.pac.base import Batch
 from unipac.pac.planning import PolicySearch
 

@@ -16,7 +16,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats, read_only
 from unipac.envs import DiscountedMDP
-from unipac.envs.discounted import discount_factor
+from unipac.envs.mdps.discounted import discount_factor
 from unipac.pac.base import Batch, Search
 from unipac.theory import sampling
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._inputs import floats
-from unipac.envs.discounted import discount_factor
+from unipac.envs.mdps.discounted import discount_factor
 
 
 def hoeffding(n: int, failure: float, *, span: float = 1.0) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from unipac.envs.contexts import filling_steps
+from unipac.envs.bandits.contexts import filling_steps
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
 from unipac.experiments.paper.measures import exponent, largest, numbers, only, smallest, within

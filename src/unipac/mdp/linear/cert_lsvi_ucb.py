@@ -25,9 +25,9 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.mdp.base.plan import Plan
-from unipac.mdp.base.records import StageLevel
-from unipac.mdp.linear.base.tables import Array, Integers, Regression, TableAgent
+from unipac.mdp.linear.tables import Array, Integers, Regression, TableAgent
+from unipac.mdp.protocol.plan import Plan
+from unipac.mdp.protocol.records import StageLevel
 from unipac.theory import cert_lsvi
 
 

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from unipac._agents import agent
 from unipac.linalg.levels import DISJOINT
-from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.mdp.linear.levelled.agent import LinearAgent
 
 
 @agent

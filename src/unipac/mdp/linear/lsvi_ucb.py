@@ -24,10 +24,10 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.records import StageLevel
-from unipac.mdp.linear.base.bounding import Bounding
-from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.linear.values.agent import Bounding
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.records import StageLevel
 
 FOR_ALL_TIMES = ("monotone", "vertex")
 

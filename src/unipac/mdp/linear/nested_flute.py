@@ -17,7 +17,7 @@ from typing import ClassVar
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.levels import NESTED
-from unipac.mdp.linear.base.levelled import LinearAgent
+from unipac.mdp.linear.levelled.agent import LinearAgent
 
 
 @agent

@@ -23,10 +23,10 @@ from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
 from unipac.linalg.soundness import check_shape
-from unipac.mdp.base.agent import EpisodicAgent
-from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.linear.base.levelled import LinearAgent
-from unipac.mdp.linear.base.radius import centres, radius_rules
+from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.linear.radius import centres, radius_rules
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.theory import mdp_radii
 
 Array = NDArray[np.float64]

@@ -26,10 +26,10 @@ from typing import Any, ClassVar
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs import FiniteMDP
-from unipac.mdp.base.records import StageLevel
-from unipac.mdp.linear.base.bounding import Bounding
-from unipac.mdp.linear.base.levelled import LinearAgent
-from unipac.mdp.linear.base.ways import ByWay
+from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.linear.values.agent import Bounding
+from unipac.mdp.linear.ways import ByWay
+from unipac.mdp.protocol.records import StageLevel
 from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
 
 

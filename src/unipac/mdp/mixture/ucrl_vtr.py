@@ -21,7 +21,7 @@ from typing import ClassVar
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.levels import SINGLE
-from unipac.mdp.mixture.base.agent import MixtureAgent
+from unipac.mdp.mixture.regression.agent import MixtureAgent
 
 
 @agent

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.soundness import check_shape
-from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.mixture.base.inputs import MixtureInputs
+from unipac.mdp.mixture.regression.inputs import MixtureInputs
+from unipac.mdp.protocol.plan import Episode, Plan
 
 Array = NDArray[np.float64]
 

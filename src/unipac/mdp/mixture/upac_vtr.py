@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from unipac._agents import agent
 from unipac.linalg.levels import DISJOINT
-from unipac.mdp.mixture.base.agent import MixtureAgent
+from unipac.mdp.mixture.regression.agent import MixtureAgent
 
 
 @agent

@@ -21,9 +21,9 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
-from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.base.policy import Policy, TablePolicy
-from unipac.mdp.tabular.base.agent import Array, Integers, TabularAgent, steps
+from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.policy import Policy, TablePolicy
+from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 
 
 class State(NamedTuple):

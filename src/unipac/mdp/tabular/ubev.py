@@ -26,10 +26,10 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._jit import jit
-from unipac.mdp.base.plan import Episode, Plan
-from unipac.mdp.tabular.base.agent import Array, TabularAgent
-from unipac.mdp.tabular.base.backward import HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.base.counts import Counts, no_counts, trimmed
+from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.tabular.counting.agent import Array, TabularAgent
+from unipac.mdp.tabular.counting.backward import HOEFFDING, Bonus, optimistic
+from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
 from unipac.theory.tabular import stitched_kernel, ubev_kernel
 
 

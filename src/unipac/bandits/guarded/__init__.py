@@ -1,0 +1,1 @@
+"""Guarded: its pseudo-code and class, its state, its kernels."""

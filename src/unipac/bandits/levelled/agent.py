@@ -1,0 +1,288 @@
+"""The family of agents that keep a stack of ridge regressions, one per level, in compiled code.
+
+The whole state lies in one array, since Numba is slow to receive many: see ``rounds``. ``LevelledAgent`` has one
+regression or several and some radius; ``OptimisticAgent`` has the confidence sets of ``confidence``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._constants import NEGLIGIBLE
+from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._memory import require_room
+from unipac.bandits.levelled import kernels
+from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.records import Decision, Level, Trace
+from unipac.linalg import ridge
+from unipac.linalg.fast import fixed_actions
+from unipac.linalg.levels import (
+    MOST_LEVELS,
+    NESTED,
+    REFRESH_EVERY,
+    SINGLE,
+    Levels,
+    empty,
+    grown,
+    top,
+)
+from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
+from unipac.theory import bounds as theory
+from unipac.theory import radii
+
+Array = NDArray[np.float64]
+
+INITIAL_LEVELS = 8
+NOTHING = -1
+
+
+@agent
+class LevelledAgent(BanditAgent):
+    """A bandit agent over levels of ridge regressions; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    counts_many: ClassVar[bool] = True
+    rule: ClassVar[int] = SINGLE
+    """How rounds are spread over levels, as in ``linalg.levels``."""
+
+    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ratio(self.regularization, self.action_norm)
+
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _sets(self) -> Confidence:
+        """The constants of the confidence sets."""
+        raise NotImplementedError
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def _empty(self) -> Levels:
+        require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
+        self._confidence = self._sets()
+        self._certified = self._confidence.certified
+        levels = empty(INITIAL_LEVELS, self.dim, self.regularization)
+        set_radii(levels, self._confidence, 1, 1)
+        return self._held(levels)
+
+    def _held(self, levels: Levels) -> Levels:
+        """These levels, in the memory that the kernels write into."""
+        self._memory, held = kernels.pack(levels, self._confidence)
+        self._memory[0] = float(self._certified and self._consistent)
+        self._evaluated = (
+            NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
+        )
+        self._single = np.empty((1, self.dim)), np.empty(1)  # where an update puts its round for the kernel
+        self._bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
+        self._fixed: Array | None = None
+        if self.fixed_actions is not None:
+            by = held
+            if self._bonus is not None:
+                by = kernels.scaled(held, top(held), self._confidence.scale, self._bonus)
+            self._fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+        return held
+
+    def _saved(self) -> Any:
+        levels: Levels = self.state
+        S = top(levels)
+        return Saved(levels.rows[:S], levels.size[:S], levels.rotations[:S])
+
+    def _restored(self, saved: Any) -> Levels:
+        S, d = len(saved.size), self.dim
+        sound = (
+            1 <= S <= (1 if self.rule == SINGLE else MOST_LEVELS)
+            and saved.rows.shape == (S, d, d + 2)
+            and saved.rotations.shape == (S,)
+            and saved.size.min() >= 0
+            and (S == 1 or saved.size[-1] > 0)
+            and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d)
+            and sum(saved.size.tolist()) <= self._rounds
+        )
+        if not sound:
+            raise ValueError("the levels are not those of any data")
+        sizes = np.cumsum(saved.size) if self.rule == NESTED else saved.size
+        levels = grown(
+            Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations), max(8, S + 1)
+        )
+        for i in range(S):
+            check_factors(
+                levels.rows[i], self.regularization, float(sizes[i]), self.action_norm, LARGEST_REWARD
+            )
+            levels.logdet[i] = ridge.log_determinant(levels.rows[i], self.regularization)
+        set_radii(levels, self._confidence, 1, S)
+        return self._held(levels)
+
+    def _make_room(self, x: Array | None = None, times: int = 1) -> None:
+        """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
+        levels: Levels = self.state
+        needed = top(levels) + 1
+        if x is not None:
+            norm2 = max(float(x @ x), (NEGLIGIBLE * self.action_norm) ** 2)
+            # 1/width² is at most this at the end, and a level takes all that is left if 4^l exceeds it.
+            longest = (self.regularization + self._rounds * self.action_norm**2) / norm2 + times
+            needed = max(needed, math.ceil(math.log(longest, 4)) + 2)
+        capacity = len(levels.size)
+        if needed > capacity:
+            self.state = self._held(grown(levels, max(needed, 2 * capacity)))
+
+    # -- the protocol, compiled ----------------------------------------------------------------
+
+    @property
+    def certified(self) -> bool:
+        """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
+        return self._certified
+
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        out = np.empty((4, len(X)))
+        kernels.bound_all(self._memory, X, out)
+        self._evaluated = NOTHING
+        return out[0], out[1], out[2], out[3]
+
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        verdict = kernels.choose(self._memory, self._fixed if fixed else None, self._bonus, X)
+        if verdict[0] < 0:
+            check_norms("actions", X, self.action_norm)
+        self._evaluated = self._next_id
+        return verdict
+
+    def _reward(self, waiting: Decision, value: float, times: int) -> None:
+        known = waiting.id == self._evaluated and times == 1
+        self._learn(waiting.action, value, waiting.level, times, known)
+
+    def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
+        """Learn a round; ``known``: the kernels have evaluated its action last."""
+        if times > 1:
+            check_growth(times, self.regularization, self.action_norm)
+            self._make_room(x, times)
+        action, reward = self._single
+        action[0] = x
+        reward[0] = y
+        self._evaluated = NOTHING
+        if kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, known) == 0:
+            self._make_room()
+            kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, False)
+
+    def _absorb(self, X: Array, y: Array) -> None:
+        self._evaluated = NOTHING
+        done = 0
+        while done < len(y):
+            self._make_room()
+            done += kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
+        self._rounds += len(y)
+
+    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        fixed = self.fixed_actions is not None and X.ndim == 2 and np.array_equal(X, self._arms)
+        actions = X[None] if X.ndim == 2 else X
+        self._evaluated = NOTHING
+        done = 0
+        while done < len(y):
+            self._make_room()
+            rest = trace.part(done, len(y))
+            covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
+            count, refuted = kernels.play(
+                self._memory,
+                self._fixed,
+                self._fixed if fixed else None,
+                self._bonus,
+                actions if X.ndim == 2 else actions[done:],
+                y[done:],
+                truth,
+                kernels.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
+            )
+            done += count
+            self._rounds += count
+            if refuted:
+                self._refute()
+
+    def _refute(self) -> None:
+        super()._refute()
+        self._memory[0] = 0.0  # nothing is certified from here on
+
+
+@agent
+class OptimisticAgent(LevelledAgent):
+    """Chooses the action whose reward may be largest, over confidence sets that hold with probability 1 − δ.
+
+    {parameters}
+    """
+
+    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
+    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
+    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
+    bonus_scale: float = parameter(
+        1.0,
+        check.nonnegative,
+        "multiplies the radius of the choice; certificates keep the proven one, but other than 1 the number of "
+        "mistakes is not bounded",
+    )
+
+    radius: str = parameter(
+        "determinant",
+        check.choice("determinant", "mixture"),
+        '"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
+    )
+
+    def _sets(self) -> Confidence:
+        all_data = getattr(self, "all_data", False)
+        share = self.delta / 2.0 if all_data else self.delta
+        assumed = {name: getattr(self, name) for name in ("noise", "norm", "regularization", "action_norm")}
+        proven = self.radius != "theorem" or radii.theorem_is_proven(self.dim, share, **assumed)
+        low, high = self.reward_range or (-math.inf, math.inf)
+        return Confidence(
+            certified=proven,
+            rule=self.rule,
+            radius=RADII[self.radius],
+            delta=share,
+            outer_delta=share if all_data else 0.0,
+            **assumed,
+            constant=0.0,
+            scale=self.bonus_scale,
+            low=low,
+            high=high,
+        )
+
+    def levels(self) -> list[Level]:
+        """Size, proven bound on the size, and radius of each level in use."""
+        with self._lock:
+            levels: Levels = self.state
+            S = top(levels)
+            own = levels._replace(beta=np.empty_like(levels.beta))
+            set_radii(own, self._confidence._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data
+            sizes = levels.size[:S].tolist()
+        return [Level(i + 1, sizes[i], self._size_bound(i + 1), float(own.beta[i])) for i in range(S)]
+
+    def _size_bound(self, level: int) -> float:
+        """The proven bound on the size of a level."""
+        if self.rule == SINGLE:
+            return math.inf
+        return theory.level_size(
+            self.dim, level, regularization=self.regularization, action_norm=self.action_norm
+        )
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε.
+
+        ``theory.mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
+        """
+        if self.guarantee != "uniform-PAC":
+            check.positive("eps", eps)
+            return math.inf
+        names = ("delta", "noise", "norm", "regularization", "action_norm", "radius")
+        return theory.mistake_bound(
+            eps,
+            self.dim,
+            **{name: getattr(self, name) for name in names},
+            nested=self.rule == NESTED,
+            all_data=getattr(self, "all_data", False),
+        )

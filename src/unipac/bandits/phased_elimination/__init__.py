@@ -1,0 +1,1 @@
+"""PhasedElimination: its pseudo-code and class, and its phases."""

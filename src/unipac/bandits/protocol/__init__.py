@@ -1,0 +1,1 @@
+"""How one talks to a bandit agent: decisions, rewards that come late, traces."""

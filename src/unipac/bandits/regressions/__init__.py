@@ -1,0 +1,1 @@
+"""Ridge regressions that are not compiled into loops: elimination, sampling, weights."""

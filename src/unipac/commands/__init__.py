@@ -1,1 +1,0 @@
-"""The parts of the command line: one file for each command, and what they share."""

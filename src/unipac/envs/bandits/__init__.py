@@ -1,0 +1,1 @@
+"""Bandit instances: contexts, arms, killers."""

@@ -1,0 +1,1 @@
+"""Our MDPs as Gymnasium environments."""

@@ -1,0 +1,102 @@
+"""Finite MDPs as Gymnasium environments.
+
+``import unipac.envs`` registers the ids in `IDS`; or Gymnasium imports it itself, if the id says so:
+``gymnasium.make("unipac:unipac/RiverSwim-v0")``. (Since version 1.0 Gymnasium looks for no entry points.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from unipac import _checks as check
+from unipac.envs.arrays import FloatArray
+from unipac.envs.catalogue import MDPS
+from unipac.envs.gymnasium.ids import IDS, register
+from unipac.envs.mdps.finite_mdp import FiniteMDP
+
+__all__ = ["IDS", "LinearMDPEnv", "register"]
+
+
+class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
+    """A `FiniteMDP`, linear or not, played one step at a time.
+
+    Observations are states and actions are actions, both ``Discrete``. An episode ends in a terminal state
+    of the MDP or after `horizon` steps, with ``terminated`` = True, not ``truncated``: the sum of rewards
+    ends there by the definition of the problem, and the value of what follows is 0. ``info["stage"]`` is
+    the stage, from 1, at which the next action will be taken; it is horizon + 1 at the end. So an episode ends
+    otherwise at the last stage than before: agents that pool the stages must ``play(mdp)`` instead.
+
+    Args:
+        mdp: any FiniteMDP, or the name of one in ``unipac.envs.MDPS``.
+        render_mode: None; there is nothing to draw.
+        arguments: arguments of the factory, if the MDP is given by name.
+
+    Attributes:
+        mdp: the MDP.
+        observation_space: the states.
+        action_space: the actions.
+
+    Example:
+        >>> env = gymnasium.make("unipac/RiverSwim-v0", n_states=3, horizon=2)
+        >>> env.reset(seed=0)
+        (np.int64(0), {'stage': 1})
+        >>> env.step(0)
+        (np.int64(0), 0.05, False, False, {'stage': 2})
+        >>> env.step(0)
+        (np.int64(0), 0.05, True, False, {'stage': 3})
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's declaration
+
+    def __init__(self, mdp: FiniteMDP | str, *, render_mode: str | None = None, **arguments: Any) -> None:
+        check.require(render_mode is None, "render_mode", "None", render_mode)
+        if isinstance(mdp, str):
+            mdp = MDPS[check.one_of("mdp", mdp, tuple(MDPS))](**arguments)
+        else:
+            check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP or the name of one", mdp)
+            check.require(not arguments, "arguments", "given with a name only", arguments)
+        self.mdp = mdp
+        self.render_mode = None
+        self.observation_space = gymnasium.spaces.Discrete(mdp.n_states)
+        self.action_space = gymnasium.spaces.Discrete(mdp.n_actions)
+        self._state = 0
+        self._stage = mdp.horizon + 1
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Begin an episode; the first state is drawn, or given as ``options={"state": s}``."""
+        options = options or {}
+        unknown = sorted(map(str, options.keys() - {"state"}))
+        check.require(not unknown, "options", "a dict with at most the key 'state'", options)
+        state = None
+        if "state" in options:
+            state = check.count("state", options["state"], least=0, most=self.mdp.n_states - 1)
+            check.require(not self.mdp.terminal[state], "state", "one that is not terminal", state)
+        super().reset(seed=seed)
+        self._state = self._draw(self.mdp.initial) if state is None else state
+        self._stage = 1
+        return np.int64(self._state), {"stage": 1}
+
+    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """Take an action; see the class for the end of the episode."""
+        if self._stage > self.mdp.horizon:
+            raise gymnasium.error.ResetNeeded("reset the environment before the first step of an episode")
+        chosen = check.count("action", action, least=0, most=self.mdp.n_actions - 1)
+        here = (self._stage - 1, self._state, chosen)
+        self._state = self._draw(self.mdp.transitions[here])
+        reward = float(self.mdp.rewards[here])
+        if self.mdp.arrival_rewards is not None:
+            kept = self.mdp.arrival_rewards
+            reward = float(kept[min(here[0], len(kept) - 1), here[1], chosen, self._state])
+        self._stage = self.mdp.horizon + 1 if self.mdp.terminal[self._state] else self._stage + 1
+        return np.int64(self._state), reward, self._stage > self.mdp.horizon, False, {"stage": self._stage}
+
+    def _draw(self, probabilities: FloatArray) -> int:
+        return int(self.np_random.choice(len(probabilities), p=probabilities))
+
+
+register()

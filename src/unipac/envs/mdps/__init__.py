@@ -1,0 +1,1 @@
+"""MDPs with finitely many states: classes, factories, planning."""

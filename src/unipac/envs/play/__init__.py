@@ -1,0 +1,1 @@
+"""Episodes and samples of MDPs."""

@@ -1,1 +1,0 @@
-"""What agents for MDPs are made of: the protocol, plans, records, policies."""

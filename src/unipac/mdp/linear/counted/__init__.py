@@ -1,0 +1,1 @@
+"""Transitions between finitely many states, counted."""

@@ -1,0 +1,1 @@
+"""Optimistic value iteration over levels of ridge regressions: FLUTE, NestedFLUTE, LSVIUCB."""

@@ -1,0 +1,1 @@
+"""Transitions between any observations, stored."""

@@ -1,0 +1,177 @@
+"""Linear MDPs with finitely many states in plain NumPy: transitions counted by stage, level and pair.
+
+For references that are not meant to be fast. A regression on targets r + V(s') is made from the counts for any V.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._constants import SMALLEST_RATIO
+from unipac._memory import require_room
+from unipac.envs import FiniteMDP
+from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Episode
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """All that was learned."""
+
+    counts: Integers
+    """(H, L, S, A, S + 1): transitions; the last next state is the end of an episode."""
+    paid: Array
+    """(H, L, S, A): sums of rewards."""
+    episodes: Integers
+    """(1,)."""
+
+
+class Regression(NamedTuple):
+    """Ridge regression of one stage and level."""
+
+    inverse: Array
+    """U⁻¹, (d, d), U = λI + Σ φφᵀ."""
+    logdet: float
+    """Of U/λ."""
+    members: int
+    to_weights: Array
+    """(d, S): w = base + to_weights @ V."""
+    base: Array
+
+    def weights(self, V: Array) -> Array:
+        """The w = U⁻¹ Σ φ (r + V(s'))."""
+        found: Array = self.base + self.to_weights @ V
+        return found
+
+
+@agent
+class TableAgent(EpisodicAgent):
+    """An agent for linear MDPs with finitely many states, not compiled; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    features: Any = parameter(None, None, "φ, (states, actions, d), norms at most 1", positional=True)
+    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
+    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+
+    def _check_parameters(self) -> None:
+        check.require(self.features is not None, "features", "given", None)
+        self.features = LinearAgent.checked_features(self.features)
+        self.n_states, self.n_actions, self.dim = self.features.shape
+        expected = f"at least {SMALLEST_RATIO:g}, or widths are lost to rounding"
+        check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
+        check.require(self.reward_range == (0.0, 1.0), "reward_range", "(0, 1)", self.reward_range)
+        S, A, H = self.n_states, self.n_actions, self.horizon
+        require_room(
+            "features", f"tables of {S} states, {A} actions and {H} stages", 400 * S * A * H * (S + 1)
+        )
+        self._rows = np.ascontiguousarray(self.features.reshape(S * A, self.dim))
+        self._no_level = np.zeros((H, 1, S), dtype=np.int64)
+        self._planned: tuple[Tables, Any] | None = None
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return LinearAgent._told(mdp)
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        super()._check_mdp(mdp)
+        told = self._told(mdp)["features"]
+        fits = told.shape == self.features.shape and np.array_equal(told, self.features)
+        check.require(fits, "mdp", "one with the features of this agent", mdp)
+
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _n_levels(self, episodes: int) -> int:
+        """How many levels there are after so many episodes."""
+        return 1
+
+    def _stored(self) -> Integers:
+        """(H, S): at which level, from 1, a transition from a state is stored by the present plan; 0: not at all."""
+        return np.ones((self.horizon, self.n_states), dtype=np.int64)
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def _empty(self) -> Tables:
+        shape = (self.horizon, self._n_levels(0), self.n_states, self.n_actions)
+        counts = np.zeros((*shape, self.n_states + 1), dtype=np.int64)
+        return Tables(counts, np.zeros(shape), np.zeros(1, dtype=np.int64))
+
+    def _learn(self, episode: Episode) -> None:
+        stored = self._stored()
+        more = self._n_levels(int(self.state.episodes[0]) + 1) - self.state.counts.shape[1]
+        counts, paid = (
+            np.pad(array, [(0, 0), (0, more)] + [(0, 0)] * (array.ndim - 2)) for array in self.state[:2]
+        )
+        for h, s in enumerate(episode.state.tolist()):
+            level = int(stored[h, s]) - 1
+            if level >= 0:
+                a, following = int(episode.action[h]), int(episode.following[h])
+                counts[h, level, s, a, following] += 1  # -1, the end, is the last one
+                paid[h, level, s, a] += episode.reward[h]
+        self.state = Tables(counts, paid, self.state.episodes + 1)
+
+    def _restored(self, saved: Any) -> Tables:
+        check.require(
+            saved.episodes.shape == (1,) and saved.episodes[0] >= 0, "episodes", "one", saved.episodes
+        )
+        levels = self._n_levels(int(saved.episodes[0]))
+        shape = (self.horizon, levels, self.n_states, self.n_actions)
+        fits = saved.paid.shape == shape and saved.counts.shape == (*shape, self.n_states + 1)
+        check.require(fits, "counts", f"of shape {shape}", saved.counts.shape)
+        check.require(bool((saved.counts >= 0).all()), "counts", ">= 0", saved.counts.min())
+        n = saved.counts.sum(axis=4)
+        seen = bool((n.sum(axis=(1, 2, 3)) <= saved.episodes[0]).all()) and bool(
+            (n <= saved.episodes[0]).all()
+        )
+        check.require(seen, "counts", "no more than episodes", n.max())
+        sound = bool(((saved.paid >= 0) & (saved.paid <= n * (1 + 1e-9))).all())
+        check.require(sound, "paid", "sums of rewards from 0 to 1", saved.paid)
+        return Tables(*saved)
+
+    def _resumed(self) -> None:
+        same = int(self.state.episodes[0]) == self._episodes
+        check.require(same, "episodes", "those of the state", self._episodes)
+        super()._resumed()
+
+    # -- regressions ---------------------------------------------------------------------------
+
+    def _regressions(self) -> list[list[Regression]]:
+        """By entry of the stage and level, from 0."""
+        H, L, S, A, ends = self.state.counts.shape
+        counts = self.state.counts.reshape(H, L, S * A, ends)
+        paid = self.state.paid.reshape(H, L, S * A, 1)
+        n, X = counts.sum(axis=3), self._rows
+        U = self.regularization * np.eye(self.dim) + np.matmul(X.T * n[:, :, None], X)
+        inverse = np.linalg.inv(U)
+        inverse = (inverse + inverse.swapaxes(2, 3)) / 2
+        logdet = np.maximum(np.linalg.slogdet(U)[1] - self.dim * np.log(self.regularization), 0.0)
+        weights = inverse @ (X.T @ np.concatenate([counts[..., :-1], paid], axis=3))
+        members = n.sum(axis=2).tolist()
+        return [
+            [
+                Regression(
+                    inverse[h, i],
+                    float(logdet[h, i]),
+                    members[h][i],
+                    weights[h, i, :, :-1],
+                    weights[h, i, :, -1],
+                )
+                for i in range(L)
+            ]
+            for h in range(H)
+        ]
+
+    def _widths(self, inverse: Array) -> Array:
+        """‖φ‖ in the norm of a matrix, (S, A)."""
+        squares = np.maximum(((self._rows @ inverse) * self._rows).sum(axis=1), 0.0)
+        found: Array = np.sqrt(squares).reshape(self.n_states, self.n_actions)
+        return found

@@ -1,0 +1,1 @@
+"""Bounds for V* alone, over blocks of features: UPACLSVI, MonotoneLSVI."""

@@ -1,1 +1,0 @@
-"""What agents for mixture MDPs share."""

@@ -1,0 +1,1 @@
+"""Value-targeted regression, which the agents for mixture MDPs share."""

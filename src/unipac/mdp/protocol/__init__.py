@@ -1,0 +1,1 @@
+"""How one talks to an agent for MDPs: episodes, plans, policies, traces."""

@@ -1,0 +1,1 @@
+"""CertVI: its pseudo-code and class, its rules, its kernels."""

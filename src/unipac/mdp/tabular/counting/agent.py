@@ -1,0 +1,132 @@
+"""What the tabular agents share: rewards that may be known, cells that may be pooled, counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import agent, parameter
+from unipac._inputs import floats, read_only
+from unipac._memory import require_room
+from unipac.envs import FiniteMDP
+from unipac.mdp.protocol.agent import FiniteAgent
+from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.tabular.counting.backward import Limits
+from unipac.mdp.tabular.counting.counts import Counts, check_counts, count_episode, with_room
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@agent
+class TabularAgent(FiniteAgent):
+    """An agent that keeps tables; the algorithms derive from it.
+
+    {parameters}
+    """
+
+    homogeneous: bool = parameter(
+        False,
+        check.flag,
+        "whether all stages have the same transitions (and learned rewards): then they are pooled",
+    )
+    rewards: Any = parameter(
+        None,
+        None,
+        "the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned",
+    )
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        low, high = mdp.reward_range
+        usual = low >= 0.0 and high <= 1.0
+        told = {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
+        return {**super()._told(mdp), **told}
+
+    def _check_parameters(self) -> None:
+        S, A, H = self.n_states, self.n_actions, self.horizon
+        require_room("n_states", f"tables of {S} states, {A} actions and {H} stages", 64 * S * A * H)
+        self._no_level = np.zeros((self.horizon, 1, self.n_states), dtype=np.int64)
+        self._known: Array | None = None
+        if self.rewards is None:
+            return
+        r = floats("rewards", self.rewards)
+        by_stage, by_next = r.shape == (H, S, A), r.shape == (S, A, S)
+        expected = f"of shape {(S, A)}, {(H, S, A)} or {(S, A, S)}"
+        check.require(by_stage or by_next or r.shape == (S, A), "rewards", expected, r.shape)
+        check.require(
+            not (by_stage and by_next),
+            "rewards",
+            f"given as {(S, A)}: {r.shape} may mean two things",
+            r.shape,
+        )
+        low, high = self.reward_range
+        within = bool(((low <= r) & (r <= high)).all())
+        check.require(
+            within, "rewards", f"in [{low:g}, {high:g}] (reward_range)", (float(r.min()), float(r.max()))
+        )
+        self.rewards = read_only(r.copy())
+        if not by_next:
+            self._known = np.ascontiguousarray(r.reshape(-1, S * A))
+
+    @property
+    def _cells(self) -> int:
+        return self.n_states * self.n_actions * (1 if self.homogeneous else self.horizon)
+
+    @property
+    def _stages(self) -> int:
+        """Stages at which something must be learned: not the last one if its reward is known."""
+        return self.horizon if self._known is None else max(self.horizon - 1, 1)
+
+    @property
+    def _largest(self) -> float:
+        """The largest reward, or the end of an episode."""
+        return max(self.reward_range[1], 0.0)
+
+    @property
+    def _unit(self) -> float:
+        """The range of a reward, with the end of an episode."""
+        return self._largest - min(self.reward_range[0], 0.0)
+
+    def _apart(self, unknown: Array) -> Limits:
+        """Limits of upper values where rewards are apart from the outcomes: known, or with these bounds (.., SA)."""
+        base = unknown if self._known is None else self._known
+        return Limits(base, np.zeros(base.shape[1]), 0.0, math.inf, np.zeros(self.n_states, dtype=np.bool_))
+
+    def _count(self, counts: Counts, episode: Episode) -> Counts:
+        """The counts with an episode, rewards apart from the outcomes."""
+        counts = with_room(counts, self.horizon)
+        count_episode(counts, self.n_states * self.n_actions, self.n_actions, *steps(episode), False)
+        return counts
+
+    def _outcome_rewards(self, counted: bool) -> tuple[Array, Array]:
+        """The least and the largest reward of an outcome of each pair, (S A,); 0 unless rewards are counted."""
+        S, A = self.n_states, self.n_actions
+        told: Any = 0.0 * np.ones((1, S * A))
+        if counted:
+            by_next = self.rewards is not None
+            told = (
+                self.rewards.reshape(S * A, S).T if by_next else np.outer(self.reward_range, np.ones(S * A))
+            )
+        return told.min(axis=0), told.max(axis=0)
+
+    def _planned(
+        self, action: Integers, bound: Array, lower: Array | None = None, fresh: bool = True
+    ) -> Plan:
+        """A plan from actions (H, S)."""
+        return Plan(action[:, None], self._no_level, bound, lower, fresh)
+
+    def _sound_counts(self, counts: Counts) -> None:
+        """Refuse counts from a file that no data could have led to."""
+        if counts.visits.shape != (self._cells,):
+            raise ValueError(f"counts of {counts.visits.shape} cells instead of {self._cells}")
+        check_counts(counts, self.n_states)
+
+
+def steps(episode: Episode) -> tuple[Integers, Integers, Array, Integers]:
+    """States, actions, rewards and next states, for kernels."""
+    return episode.state, episode.action, episode.reward, episode.following
