@@ -9,7 +9,7 @@ An agent is a class whose fields are its parameters::
         {parameters}
         \"\"\"
 
-        alpha: float = parameter(1.0, check.nonnegative, "how much to explore")
+        alpha: float = parameter(default=1.0, check=check.nonnegative, words="how much to explore")
 
 Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
 them. They are attributes, the repr, the header of a file and the names that a sweep may use.
@@ -30,19 +30,17 @@ REQUIRED: Any = dataclasses.MISSING
 
 
 def parameter(
-    default: Any = REQUIRED, check: Check | None = None, words: str = "", *, positional: bool = False
+    *, default: Any = REQUIRED, check: Check | None = None, words: str = "", kw_only: bool = True
 ) -> Any:
-    """A parameter of an agent.
+    """A parameter of an agent; type checkers read ``default`` and ``kw_only`` (PEP 681).
 
     Args:
         default: its default value; without one it must be given.
         check: called with name and value, returns the value to keep or raises a ``ValueError``.
         words: what it is, for the documentation.
-        positional: whether it may be given without its name.
+        kw_only: whether it must be given by its name.
     """
-    return dataclasses.field(
-        default=default, kw_only=not positional, metadata={"check": check, "words": words}
-    )
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check, "words": words})
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))

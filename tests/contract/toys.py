@@ -37,11 +37,11 @@ class ToyBandit(BanditAgent):
     theorem: ClassVar[str] = "regret"
     counts_many: ClassVar[bool] = True
 
-    delta: float = parameter(0.05, check.probability, "δ")
-    noise: float = parameter(1.0, check.nonnegative, "R")
-    norm: float = parameter(1.0, check.nonnegative, "S")
-    regularization: float = parameter(1.0, check.positive, "λ")
-    boldness: float = parameter(1.0, check.nonnegative, "how much to explore")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S")
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ")
+    boldness: float = parameter(default=1.0, check=check.nonnegative, words="how much to explore")
 
     certified = True
 
@@ -85,7 +85,7 @@ class ToyMDP(FiniteAgent):
     <ToyMDP(3, 2, horizon=4): 0 episodes>
     """
 
-    bonus: float = parameter(0.3, check.nonnegative, "of a pair seen once")
+    bonus: float = parameter(default=0.3, check=check.nonnegative, words="of a pair seen once")
 
     certified = True
 
@@ -126,7 +126,7 @@ class ToySearch(BestArm):
     array([10, 10])
     """
 
-    each: int = parameter(4, check.count, "pulls of each arm in a batch")
+    each: int = parameter(default=4, check=check.count, words="pulls of each arm in a batch")
 
     def _steps(self):
         n = len(self._X)

@@ -53,13 +53,23 @@ class AnytimeSupLinUCB(EliminatingAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
-    radius: str = parameter("mixture", check.choice("mixture", "round", "pool", "both"), "as above")
-    gate: float = parameter(64.0, check.positive, "g: how long a level exploits")
-    nested: bool = parameter(True, check.flag, "whether levels learn from lower ones; with mixture only")
-    exploit: str = parameter("all", check.choice("level", "all"), "whose upper bounds a level exploits")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
+    radius: str = parameter(
+        default="mixture", check=check.choice("mixture", "round", "pool", "both"), words="as above"
+    )
+    gate: float = parameter(default=64.0, check=check.positive, words="g: how long a level exploits")
+    nested: bool = parameter(
+        default=True, check=check.flag, words="whether levels learn from lower ones; with mixture only"
+    )
+    exploit: str = parameter(
+        default="all", check=check.choice("level", "all"), words="whose upper bounds a level exploits"
+    )
     pool: int = parameter(
-        0, lambda name, v: check.count(name, v, least=0, most=2**31), "vectors in the pool, for that radius"
+        default=0,
+        check=lambda name, v: check.count(name, v, least=0, most=2**31),
+        words="vectors in the pool, for that radius",
     )
 
     def _check_parameters(self) -> None:

@@ -41,7 +41,9 @@ class BallOFUL(BallBounds, OptimisticAgent):
     draws: ClassVar[bool] = True
 
     seed: int = parameter(
-        0, lambda name, value: check.count(name, value, least=0), "of the generator that breaks ties"
+        default=0,
+        check=lambda name, value: check.count(name, value, least=0),
+        words="of the generator that breaks ties",
     )
 
     def _is_cut(self) -> bool:

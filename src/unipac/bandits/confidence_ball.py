@@ -46,10 +46,16 @@ class ConfidenceBall(RegressionsAgent):
     theorem: ClassVar[str] = "regret"
     counts_many: ClassVar[bool] = True
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the ball may fail")
-    norm_kind: int = parameter(2, _kind, "2 for an ellipsoid, 1 for its hull with 2d corners")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the ball may fail"
+    )
+    norm_kind: int = parameter(
+        default=2, check=_kind, words="2 for an ellipsoid, 1 for its hull with 2d corners"
+    )
     radius: str = parameter(
-        "mixture", check.choice("paper", "mixture"), '"paper" as above, or the proven "mixture"'
+        default="mixture",
+        check=check.choice("paper", "mixture"),
+        words='"paper" as above, or the proven "mixture"',
     )
 
     @property

@@ -44,11 +44,15 @@ class LinTS(RegressionsAgent):
     counts_many: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
-    delta: float = parameter(0.05, check.probability, "δ of the frequentist scale")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ of the frequentist scale")
     scale: str = parameter(
-        "posterior", check.choice("posterior", "frequentist"), "how far to draw: see above"
+        default="posterior",
+        check=check.choice("posterior", "frequentist"),
+        words="how far to draw: see above",
     )
-    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "of the draws")
+    seed: int = parameter(
+        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
+    )
 
     @property
     def guarantee(self) -> str:

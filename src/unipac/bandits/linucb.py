@@ -40,7 +40,7 @@ class LinUCB(PerActionAgent):
     (1, 2)
     """
 
-    alpha: float = parameter(1.0, check.nonnegative, "α ≥ 0, how much to explore")
+    alpha: float = parameter(default=1.0, check=check.nonnegative, words="α ≥ 0, how much to explore")
 
     def _bonus_factor(self) -> float:
         return self.alpha

@@ -49,8 +49,10 @@ class NestedOFUL(OptimisticAgent):
     theorem: ClassVar[str] = "uniform-PAC"
 
     radius: str = parameter(
-        "mixture",
-        check.choice("theorem", "determinant", "mixture"),
-        '"mixture", "determinant", or the paper\'s "theorem" (all data then use "determinant")',
+        default="mixture",
+        check=check.choice("theorem", "determinant", "mixture"),
+        words='"mixture", "determinant", or the paper\'s "theorem" (all data then use "determinant")',
     )
-    all_data: bool = parameter(True, check.flag, "whether all data form a set of their own, with half of δ")
+    all_data: bool = parameter(
+        default=True, check=check.flag, words="whether all data form a set of their own, with half of δ"
+    )

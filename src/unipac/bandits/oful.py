@@ -41,9 +41,9 @@ class OFUL(BallBounds, OptimisticAgent):
     theorem: ClassVar[str] = "regret"
 
     radius: str = parameter(
-        "determinant",
-        check.choice("determinant", "mixture", "ball"),
-        '"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"; "ball" chooses by that and '
+        default="determinant",
+        check=check.choice("determinant", "mixture", "ball"),
+        words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"; "ball" chooses by that and '
         "cuts its set with the ball ‖θ‖ ≤ S for what it certifies",
     )
 

@@ -80,7 +80,7 @@ class UPACOFUL(OptimisticAgent):
     theorem: ClassVar[str] = "uniform-PAC"
 
     radius: str = parameter(
-        "theorem",
-        check.choice("theorem", "determinant", "mixture"),
-        '"theorem" as in the paper, or the smaller "determinant" or "mixture"',
+        default="theorem",
+        check=check.choice("theorem", "determinant", "mixture"),
+        words='"theorem" as in the paper, or the smaller "determinant" or "mixture"',
     )

@@ -45,9 +45,9 @@ class VCLSupLinUCB(RegressionsAgent):
     absorbs: ClassVar[bool] = False
 
     horizon: int = parameter(
-        None,
-        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        "T, how many rounds there will be; must be given",
+        default=None,
+        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        words="T, how many rounds there will be; must be given",
     )
 
     def _layers(self) -> int:

@@ -56,13 +56,23 @@ class VOFUL(BanditAgent):
     only_dim: ClassVar[int | None] = 2
     bounded_noise: ClassVar[bool] = True
 
-    noise: float = parameter(1.0, check.positive, "B, no noise is larger in absolute value")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
-    directions: int = parameter(8, lambda name, v: check.count(name, v, most=256), "how many u there are")
-    depth: int = parameter(3, lambda name, v: check.count(name, v, most=16), "J")
+    noise: float = parameter(
+        default=1.0, check=check.positive, words="B, no noise is larger in absolute value"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
+    directions: int = parameter(
+        default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
+    )
+    depth: int = parameter(default=3, check=lambda name, v: check.count(name, v, most=16), words="J")
     cells: int = parameter(
-        16, lambda name, v: check.count(name, v, least=4, most=128), "of a side of the grid"
+        default=16,
+        check=lambda name, v: check.count(name, v, least=4, most=128),
+        words="of a side of the grid",
     )
 
     def _check_parameters(self) -> None:

@@ -61,13 +61,17 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
     weighs: ClassVar[bool] = True
 
     noise: float = parameter(
-        1.0, check.positive, "R, the noise of rounds that are not told theirs; no noise is larger"
+        default=1.0,
+        check=check.positive,
+        words="R, the noise of rounds that are not told theirs; no noise is larger",
     )
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
     radius: str = parameter(
-        "mixture",
-        check.choice("mixture", "ball", "bernstein"),
-        'the proven "mixture", "ball" or "bernstein", as above',
+        default="mixture",
+        check=check.choice("mixture", "ball", "bernstein"),
+        words='the proven "mixture", "ball" or "bernstein", as above',
     )
 
     def _check_parameters(self) -> None:

@@ -112,7 +112,9 @@ class Search(Agent):
     """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
 
     delta: float = parameter(
-        0.05, check.probability, "δ, the probability that the answer's certificate is wrong"
+        default=0.05,
+        check=check.probability,
+        words="δ, the probability that the answer's certificate is wrong",
     )
 
     # -- what an algorithm writes --------------------------------------------------------------
@@ -284,10 +286,16 @@ class BestArm(Search):
     (True, 1)
     """
 
-    arms: Any = parameter(None, None, "(n, d), the arms", positional=True)
-    eps: float = parameter(0.0, check.nonnegative, "ε ≥ 0, how much worse than the best the answer may be")
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
+    arms: Any = parameter(default=None, words="(n, d), the arms", kw_only=False)
+    eps: float = parameter(
+        default=0.0, check=check.nonnegative, words="ε ≥ 0, how much worse than the best the answer may be"
+    )
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
 
     def _check_parameters(self) -> None:
         X = floats("arms", self.arms).copy()

@@ -41,7 +41,9 @@ class CertifiedPlanning(Planner):
     (True, 40960)
     """
 
-    first: int = parameter(32, check.count, "samples of each anchor in the first two batches")
+    first: int = parameter(
+        default=32, check=check.count, words="samples of each anchor in the first two batches"
+    )
 
     def _steps(self) -> Steps:
         best, certificate = self._start, self._largest_gap

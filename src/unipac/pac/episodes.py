@@ -33,9 +33,11 @@ class FunctionSearch(PolicySearch):
 
     samples: ClassVar[str] = "episodes"
 
-    functions: Any = parameter(None, None, "(N, H, S, A), candidates for Q*, from 0 to 1", positional=True)
+    functions: Any = parameter(
+        default=None, words="(N, H, S, A), candidates for Q*, from 0 to 1", kw_only=False
+    )
     rewards: Any = parameter(
-        None, None, "(H, S, A), at least 0, of which no episode brings more than 1 in all"
+        default=None, words="(H, S, A), at least 0, of which no episode brings more than 1 in all"
     )
 
     def _check_parameters(self) -> None:

@@ -40,7 +40,9 @@ class ExploreVerify(RAGE):
     0
     """
 
-    explore_delta: float = parameter(0.1, check.probability, "κ, how often the explorer may err")
+    explore_delta: float = parameter(
+        default=0.1, check=check.probability, words="κ, how often the explorer may err"
+    )
 
     def _steps(self) -> Steps:
         Z, known = self._Z, self._trivial()

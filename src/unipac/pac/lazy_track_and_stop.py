@@ -42,8 +42,10 @@ class LazyTrackAndStop(TargetedSearch):
     0
     """
 
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regression")
-    step: float = parameter(0.02, check.probability, "how far w moves in a round")
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
+    )
+    step: float = parameter(default=0.02, check=check.probability, words="how far w moves in a round")
 
     def _steps(self) -> Steps:
         X, Z, known = self._X, self._Z, self._trivial()

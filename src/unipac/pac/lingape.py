@@ -111,7 +111,9 @@ class LinGapE(TargetedSearch):
     (0, 0.0, True)
     """
 
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regression")
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
+    )
 
     def _steps(self) -> Steps:
         X, Z, same = self._X, self._Z, self.targets is None

@@ -50,9 +50,13 @@ class OLIVE(FunctionSearch):
     (True, [[1, 1], [0, 1]], True)
     """
 
-    rank: int = parameter(1, check.count, "M, the Bellman rank: at most the number of states")
+    rank: int = parameter(
+        default=1, check=check.count, words="M, the Bellman rank: at most the number of states"
+    )
     scale: float = parameter(
-        1.0, check.positive, "factor of the numbers of episodes; nothing is proven but at 1"
+        default=1.0,
+        check=check.positive,
+        words="factor of the numbers of episodes; nothing is proven but at 1",
     )
 
     def _check_parameters(self) -> None:

@@ -30,7 +30,9 @@ class TargetedSearch(BestArm):
     {parameters}
     """
 
-    targets: Any = parameter(None, None, "(m, d), among which the best is sought; the arms if not given")
+    targets: Any = parameter(
+        default=None, words="(m, d), among which the best is sought; the arms if not given"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

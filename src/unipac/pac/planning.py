@@ -70,7 +70,9 @@ class PolicySearch(Search):
     """
 
     eps: float = parameter(
-        0.1, check.positive, "ε > 0, how much worse than the best policy the answer may be"
+        default=0.1,
+        check=check.positive,
+        words="ε > 0, how much worse than the best policy the answer may be",
     )
 
     @property
@@ -101,10 +103,12 @@ class Planner(PolicySearch):
 
     samples: ClassVar[str] = "next states"
 
-    rewards: Any = parameter(None, None, "(S, A), what each pair pays, from 0 to 1", positional=True)
-    discount: float = parameter(0.9, discount_factor, "γ, from 0 to 1 - 1e-6")
-    anchors: Any = parameter(None, None, "(K,), numbers s·A + a of the pairs to sample; all if not given")
-    coefficients: Any = parameter(None, None, "(S, A, K), λ with sums 1; needed with anchors")
+    rewards: Any = parameter(default=None, words="(S, A), what each pair pays, from 0 to 1", kw_only=False)
+    discount: float = parameter(default=0.9, check=discount_factor, words="γ, from 0 to 1 - 1e-6")
+    anchors: Any = parameter(
+        default=None, words="(K,), numbers s·A + a of the pairs to sample; all if not given"
+    )
+    coefficients: Any = parameter(default=None, words="(S, A, K), λ with sums 1; needed with anchors")
 
     def _check_parameters(self) -> None:
         r = floats("rewards", self.rewards).copy()

@@ -37,9 +37,13 @@ class StaticSearch(TargetedSearch):
     {parameters}
     """
 
-    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "for the ties")
+    seed: int = parameter(
+        default=0, check=lambda name, value: check.count(name, value, least=0), words="for the ties"
+    )
     growth: float = parameter(
-        1.1, check.positive, "factor between the times at which it is tested, above 1, at most 10"
+        default=1.1,
+        check=check.positive,
+        words="factor between the times at which it is tested, above 1, at most 10",
     )
 
     def _check_parameters(self) -> None:

@@ -37,7 +37,9 @@ class XYAdaptive(TargetedSearch):
     0
     """
 
-    shrink: float = parameter(0.1, check.probability, "α < 1, by how much the widest pair shrinks in a phase")
+    shrink: float = parameter(
+        default=0.1, check=check.probability, words="α < 1, by how much the widest pair shrinks in a phase"
+    )
 
     def _steps(self) -> Steps:
         Z, known, active, reached = self._Z, self._trivial(), np.arange(len(self._Z)), 1.0

@@ -47,16 +47,26 @@ class GuardAgent(BallBounds, BanditAgent):
     {parameters}
     """
 
-    heuristic: Any = parameter(words="a fresh bandit agent; it is copied", positional=True)
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
-    gate: float = parameter(16.0, check.positive, "g: level l is closed after g d 4^l rounds")
+    heuristic: Any = parameter(words="a fresh bandit agent; it is copied", kw_only=False)
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
+    gate: float = parameter(
+        default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
+    )
     radius: str = parameter(
-        "mixture",
-        check.choice("mixture", "ball"),
-        'of all data: "ball" cuts their set with the ball ‖θ‖ ≤ S: smaller certificates, not compiled',
+        default="mixture",
+        check=check.choice("mixture", "ball"),
+        words='of all data: "ball" cuts their set with the ball ‖θ‖ ≤ S: smaller certificates, not compiled',
     )
 
     def _check_parameters(self) -> None:

@@ -54,7 +54,9 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -217,20 +219,26 @@ class OptimisticAgent(LevelledAgent):
     {parameters}
     """
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
     bonus_scale: float = parameter(
-        1.0,
-        check.nonnegative,
-        "multiplies the radius of the choice; certificates keep the proven one, but other than 1 the number of "
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the radius of the choice; certificates keep the proven one, but other than 1 the number of "
         "mistakes is not bounded",
     )
 
     radius: str = parameter(
-        "determinant",
-        check.choice("determinant", "mixture"),
-        '"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
+        default="determinant",
+        check=check.choice("determinant", "mixture"),
+        words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
     )
 
     def _sets(self) -> Confidence:

@@ -33,12 +33,14 @@ class PerActionAgent(LevelledAgent):
     """
 
     disjoint: bool = parameter(
-        False, check.flag, "whether the k-th offered action has the k-th of ``n_actions`` models to itself"
+        default=False,
+        check=check.flag,
+        words="whether the k-th offered action has the k-th of ``n_actions`` models to itself",
     )
     n_actions: int = parameter(
-        0,
-        lambda name, value: check.count(name, value, least=0),
-        "how many actions every round offers, if disjoint",
+        default=0,
+        check=lambda name, value: check.count(name, value, least=0),
+        words="how many actions every round offers, if disjoint",
     )
 
     @classmethod

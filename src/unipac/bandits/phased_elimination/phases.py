@@ -49,10 +49,16 @@ class PhasedAgent(BanditAgent):
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
-    arms: Any = parameter(words="(n, d), the arms, offered in every round", positional=True)
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the certificates may fail")
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
+    arms: Any = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the certificates may fail"
+    )
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
 
     @classmethod
     def made_for(

@@ -54,15 +54,17 @@ class BanditAlgorithm(Ledger):
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
         words="d, the length of the action vectors",
-        positional=True,
+        kw_only=False,
     )
-    action_norm: float = parameter(1.0, check.positive, "L, a bound on the norm of the actions")
+    action_norm: float = parameter(
+        default=1.0, check=check.positive, words="L, a bound on the norm of the actions"
+    )
     reward_range: tuple[float, float] | None = parameter(
-        None,
-        check.optional_range,
-        "(low, high) of the expected rewards, if known: reported bounds stay within",
+        default=None,
+        check=check.optional_range,
+        words="(low, high) of the expected rewards, if known: reported bounds stay within",
     )
-    fixed_actions: Any = parameter(None, None, "(n, d); then ``choose()`` needs no argument")
+    fixed_actions: Any = parameter(default=None, words="(n, d); then ``choose()`` needs no argument")
 
     def _check_parameters(self) -> None:
         if self.fixed_actions is not None:

@@ -91,9 +91,15 @@ class RegressionsAgent(BanditAgent):
     {parameters}
     """
 
-    noise: float = parameter(1.0, check.nonnegative, "R, the sub-Gaussian scale of the noise")
-    norm: float = parameter(1.0, check.nonnegative, "S, a bound on the norm of the unknown parameter")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -83,11 +83,13 @@ class StagedAgent(EliminatingAgent):
     absorbs: ClassVar[bool] = False
 
     horizon: int = parameter(
-        None,
-        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        "T, how many rounds there will be; must be given",
+        default=None,
+        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        words="T, how many rounds there will be; must be given",
     )
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds may fail")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
 
     def _entries(self) -> int:
         return math.ceil(0.5 * math.log2(self.horizon)) + 1

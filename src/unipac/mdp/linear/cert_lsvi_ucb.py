@@ -56,14 +56,16 @@ class CertLSVIUCB(TableAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    regularization: float = parameter(16.0, check.positive, "λ > 0 of the ridge regressions; 16 in the paper")
+    regularization: float = parameter(
+        default=16.0, check=check.positive, words="λ > 0 of the ridge regressions; 16 in the paper"
+    )
     radius: str = parameter(
-        "finite",
-        check.choice("theorem", "finite"),
-        '"theorem" as printed, second-hand and never certified, or "finite", proven for finitely many states',
+        default="finite",
+        check=check.choice("theorem", "finite"),
+        words='"theorem" as printed, second-hand and never certified, or "finite", proven for finitely many states',
     )
     bonus_scale: float = parameter(
-        1.0, check.nonnegative, "multiplies the radius; nothing is proven but at 1"
+        default=1.0, check=check.nonnegative, words="multiplies the radius; nothing is proven but at 1"
     )
 
     @property

@@ -50,10 +50,12 @@ class ELEANOR(TableAgent):
 
     theorem: ClassVar[str] = "none"
 
-    bonus_scale: float = parameter(1.0, check.nonnegative, "multiplies the radius √α")
-    ascents: int = parameter(6, check.count, "from how many starts")
-    ascent_steps: int = parameter(25, check.count, "steps of each ascent")
-    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "of the starts")
+    bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies the radius √α")
+    ascents: int = parameter(default=6, check=check.count, words="from how many starts")
+    ascent_steps: int = parameter(default=25, check=check.count, words="steps of each ascent")
+    seed: int = parameter(
+        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the starts"
+    )
 
     def _plan(self) -> Plan:
         if self._planned is None or self._planned[0] is not self.state:

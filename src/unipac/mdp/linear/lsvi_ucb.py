@@ -57,15 +57,16 @@ class LSVIUCB(LinearAgent):
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
     """Other names of parameters."""
     radius: str = parameter(
-        "theorem",
-        check.choice("theorem", "finite", "mixture", *FOR_ALL_TIMES),
-        '"theorem" as in the paper, whose constant is not given, so that it is never certified; for finitely many '
+        default="theorem",
+        check=check.choice("theorem", "finite", "mixture", *FOR_ALL_TIMES),
+        words='"theorem" as in the paper, whose constant is not given, so that it is never certified; '
+        "for finitely many "
         'states "monotone" and "vertex", those of UPACLSVI, or the larger "finite"; or the heuristic "mixture"',
     )
     terminates: bool = parameter(
-        True,
-        check.flag,
-        'whether episodes may end before H; bounds of "monotone" and "vertex" are a little smaller if not',
+        default=True,
+        check=check.flag,
+        words='whether episodes may end before H; bounds of "monotone" and "vertex" are a little smaller if not',
     )
 
     def _known_episodes(self) -> int | None:

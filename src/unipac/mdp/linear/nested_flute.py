@@ -38,13 +38,14 @@ class NestedFLUTE(LinearAgent):
     theorem: ClassVar[str] = "uniform-PAC"
 
     radius: str = parameter(
-        None,
-        check.optional_choice("finite", "explicit", "theorem", "mixture"),
-        '"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with finitely many states, '
+        default=None,
+        check=check.optional_choice("finite", "explicit", "theorem", "mixture"),
+        words='"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with '
+        "finitely many states, "
         'else "explicit"',
     )
     replan: str = parameter(
-        "lazy", check.choice("lazy", "always"), '"lazy", or "always" before every episode'
+        default="lazy", check=check.choice("lazy", "always"), words='"lazy", or "always" before every episode'
     )
 
     def _check_parameters(self) -> None:

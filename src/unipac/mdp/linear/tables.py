@@ -59,9 +59,13 @@ class TableAgent(EpisodicAgent):
     {parameters}
     """
 
-    features: Any = parameter(None, None, "φ, (states, actions, d), norms at most 1", positional=True)
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    features: Any = parameter(default=None, words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
 
     def _check_parameters(self) -> None:
         check.require(self.features is not None, "features", "given", None)

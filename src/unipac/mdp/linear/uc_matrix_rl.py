@@ -59,10 +59,14 @@ class UCMatrixRL(EpisodicAgent):
 
     theorem: ClassVar[str] = "regret"
 
-    features: Any = parameter(check=None, words="φ, (states, actions, d), norms at most 1", positional=True)
-    psi: Any = parameter(None, None, "ψ, (states, d'), of full column rank; None: one-hot")
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    psi: Any = parameter(default=None, words="ψ, (states, d'), of full column rank; None: one-hot")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
     total_episodes: int = parameter(
         check=check.count, words="K, for how many episodes the radius is made. Also given as ``episodes``"
     )

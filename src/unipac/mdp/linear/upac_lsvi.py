@@ -50,23 +50,36 @@ class UPACLSVI(ByWay):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    features: Any = parameter(check=None, words="φ, (states, actions, d), norms at most 1", positional=True)
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
-    terminates: bool = parameter(
-        True, check.flag, "whether episodes may end before H; bounds are a little smaller if not"
+    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
     )
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
+    terminates: bool = parameter(
+        default=True,
+        check=check.flag,
+        words="whether episodes may end before H; bounds are a little smaller if not",
+    )
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
     radius: str = parameter(
-        "monotone",
-        check.choice("monotone", "vertex", "auto"),
-        '"monotone": bounds for V* alone; "vertex": simpler ones for all V; "auto": monotone, and counts also where a '
+        default="monotone",
+        check=check.choice("monotone", "vertex", "auto"),
+        words='"monotone": bounds for V* alone; "vertex": simpler ones for all V; "auto": monotone, and '
+        "counts also where a "
         "block has at most twice as many features as its rank",
     )
     bonus_scale: float = parameter(
-        1.0, check.nonnegative, "multiplies the radii when choosing; bounds and certificates stay proven"
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the radii when choosing; bounds and certificates stay proven",
     )
-    replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
-    replan_factor: float = parameter(1.05, check.at_least_one, "growth of a det Σ that asks for a new plan")
+    replan: str = parameter(
+        default="lazy", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
+    )
+    replan_factor: float = parameter(
+        default=1.05, check=check.at_least_one, words="growth of a det Σ that asks for a new plan"
+    )
 
     def _check_parameters(self) -> None:
         self.features = LinearAgent.checked_features(self.features)

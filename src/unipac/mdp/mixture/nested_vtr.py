@@ -46,14 +46,15 @@ class NestedVTR(MixtureAgent):
     theorem: ClassVar[str] = "uniform-PAC"
 
     targets: str = parameter(
-        "up",
-        check.choice("up", "widest"),
-        'rounds of the regressions are those of upper values ("up"), or of upper or lower ones, whichever is wider',
+        default="up",
+        check=check.choice("up", "widest"),
+        words='rounds of the regressions are those of upper values ("up"), or of upper or lower ones, '
+        "whichever is wider",
     )
     likelihood: bool = parameter(
-        False,
-        check.flag,
-        "whether to add the likelihood set: if features are the probabilities of d given kernels, and θ their weights",
+        default=False,
+        check=check.flag,
+        words="whether to add the likelihood set: if features are the probabilities of d given kernels, and θ their weights",
     )
 
     @property

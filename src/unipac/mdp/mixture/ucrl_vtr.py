@@ -42,12 +42,12 @@ class UCRLVTR(MixtureAgent):
     theorem: ClassVar[str] = "regret"
 
     radius: str = parameter(
-        "determinant",
-        check.choice("mixture", "determinant"),
-        '"determinant" as in Abbasi-Yadkori et al. (2011) and in the paper, or the smaller "mixture"',
+        default="determinant",
+        check=check.choice("mixture", "determinant"),
+        words='"determinant" as in Abbasi-Yadkori et al. (2011) and in the paper, or the smaller "mixture"',
     )
     scaling: str = parameter(
-        "horizon",
-        check.choice("span", "horizon"),
-        'values are scaled to [0, 1] by the range of all sums of rewards ("horizon") or by their own ("span")',
+        default="horizon",
+        check=check.choice("span", "horizon"),
+        words='values are scaled to [0, 1] by the range of all sums of rewards ("horizon") or by their own ("span")',
     )

@@ -70,7 +70,7 @@ class UCRLVTRPlus(MixtureInputs):
 
     theorem: ClassVar[str] = "regret"
 
-    bonus_scale: float = parameter(1.0, check.nonnegative, "multiplies β̂ when choosing")
+    bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies β̂ when choosing")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -249,8 +249,8 @@ class FiniteAgent(EpisodicAgent):
     (True, 1)
     """
 
-    n_states: int = parameter(check=check.count, words="S, the number of states", positional=True)
-    n_actions: int = parameter(check=check.count, words="A, the number of actions", positional=True)
+    n_states: int = parameter(check=check.count, words="S, the number of states", kw_only=False)
+    n_actions: int = parameter(check=check.count, words="A, the number of actions", kw_only=False)
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:

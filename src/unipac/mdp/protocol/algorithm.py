@@ -44,7 +44,7 @@ class EpisodicAlgorithm(EpisodeLedger):
         check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
     )
     reward_range: tuple[float, float] = parameter(
-        (0.0, 1.0), check.value_range, "(low, high) of the rewards to observe"
+        default=(0.0, 1.0), check=check.value_range, words="(low, high) of the rewards to observe"
     )
 
     def _begin(self) -> None:

@@ -119,7 +119,9 @@ class PSRL(TabularAgent):
 
     theorem: ClassVar[str] = "none"
 
-    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "of the draws")
+    seed: int = parameter(
+        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
+    )
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))

@@ -102,15 +102,21 @@ class QLearning(TabularAgent):
 
     theorem: ClassVar[str] = "none"
 
-    homogeneous: bool = parameter(True, check.flag, "whether one Q serves all stages")
-    learning_rate: float = parameter(0.1, _share, "the rate of α_n = rate n^-power")
-    learning_power: float = parameter(0.0, _share, "the power of α_n = rate n^-power")
-    epsilon_start: float = parameter(1.0, _share, "ε of the first episode")
-    epsilon_end: float = parameter(0.01, _share, "the least ε")
-    epsilon_decay: int = parameter(1000, check.count, "episodes in which ε would fall to 0, in equal steps")
-    discount: float = parameter(1.0, _share, "γ, of the value that follows")
-    initial_value: float = parameter(0.0, check.real, "of every Q at first; a large one explores by itself")
-    seed: int = parameter(0, lambda name, value: check.count(name, value, least=0), "of the draws")
+    homogeneous: bool = parameter(default=True, check=check.flag, words="whether one Q serves all stages")
+    learning_rate: float = parameter(default=0.1, check=_share, words="the rate of α_n = rate n^-power")
+    learning_power: float = parameter(default=0.0, check=_share, words="the power of α_n = rate n^-power")
+    epsilon_start: float = parameter(default=1.0, check=_share, words="ε of the first episode")
+    epsilon_end: float = parameter(default=0.01, check=_share, words="the least ε")
+    epsilon_decay: int = parameter(
+        default=1000, check=check.count, words="episodes in which ε would fall to 0, in equal steps"
+    )
+    discount: float = parameter(default=1.0, check=_share, words="γ, of the value that follows")
+    initial_value: float = parameter(
+        default=0.0, check=check.real, words="of every Q at first; a large one explores by itself"
+    )
+    seed: int = parameter(
+        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

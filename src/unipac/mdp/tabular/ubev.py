@@ -60,8 +60,12 @@ class UBEV(TabularAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    radius: str = parameter("printed", check.choice("printed", "stitched"), 'φ: "printed" or "stitched"')
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
+    radius: str = parameter(
+        default="printed", check=check.choice("printed", "stitched"), words='φ: "printed" or "stitched"'
+    )
 
     def _empty(self) -> Counts:
         return no_counts(self._cells)

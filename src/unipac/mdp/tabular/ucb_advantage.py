@@ -96,7 +96,9 @@ class UCBAdvantage(TabularAgent):
 
     theorem: ClassVar[str] = "regret"
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds fail")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
+    )
     total_episodes: int = parameter(
         check=check.count,
         words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
@@ -104,7 +106,7 @@ class UCBAdvantage(TabularAgent):
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
     """Other names of parameters."""
     reference_factor: float = parameter(
-        1.0, check.positive, "c_4, of the visits after which a reference settles"
+        default=1.0, check=check.positive, words="c_4, of the visits after which a reference settles"
     )
 
     def _check_parameters(self) -> None:

@@ -59,17 +59,25 @@ class UCBVI(TabularAgent):
 
     theorem: ClassVar[str] = "regret"
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that the bounds fail")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
+    )
     total_episodes: int = parameter(
         check=check.count,
         words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
     )
     aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
     """Other names of parameters."""
-    bonus: str = parameter("bernstein", check.choice("hoeffding", "bernstein"), '"hoeffding" or "bernstein"')
-    third_term: bool = parameter(True, check.flag, "whether the bonus of Bernstein's kind has its third term")
+    bonus: str = parameter(
+        default="bernstein", check=check.choice("hoeffding", "bernstein"), words='"hoeffding" or "bernstein"'
+    )
+    third_term: bool = parameter(
+        default=True, check=check.flag, words="whether the bonus of Bernstein's kind has its third term"
+    )
     homogeneous: bool = parameter(
-        True, check.flag, "whether all stages have the same transitions: then they are pooled"
+        default=True,
+        check=check.flag,
+        words="whether all stages have the same transitions: then they are pooled",
     )
 
     def _empty(self) -> State:

@@ -50,33 +50,45 @@ class LinearAgent(ByWay):
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
     features: Any = parameter(
-        None, None, "φ, (states, actions, d), norms at most 1, for finitely many states", positional=True
+        default=None,
+        words="φ, (states, actions, d), norms at most 1, for finitely many states",
+        kw_only=False,
     )
     feature_map: FeatureFunction | None = parameter(
-        None, None, "instead, a function from observations to φ, (actions, d), for any state space"
+        default=None, words="instead, a function from observations to φ, (actions, d), for any state space"
     )
-    n_actions: int = parameter(None, None, "A, with a feature map that does not tell")
-    dim: int = parameter(None, None, "d, with a feature map that does not tell")
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    n_actions: int = parameter(default=None, words="A, with a feature map that does not tell")
+    dim: int = parameter(default=None, words="d, with a feature map that does not tell")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
     radius: str = parameter(
-        "theorem",
-        check.choice("theorem", "explicit", "finite", "mixture"),
-        '"theorem" as in the paper, "explicit" with all constants, "finite" for finitely many states, or the '
+        default="theorem",
+        check=check.choice("theorem", "explicit", "finite", "mixture"),
+        words='"theorem" as in the paper, "explicit" with all constants, "finite" for finitely many states, or the '
         'heuristic "mixture"',
     )
-    constant: float = parameter(1.0, check.positive, 'C of "theorem", which the paper does not give')
+    constant: float = parameter(
+        default=1.0, check=check.positive, words='C of "theorem", which the paper does not give'
+    )
     bonus_scale: float = parameter(
-        1.0,
-        check.nonnegative,
-        "multiplies the radius of the choice; bounds and certificates keep the proven one, but other than 1 the "
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the radius of the choice; bounds and certificates keep the proven one, but other than 1 the "
         "number of mistakes is not bounded",
     )
     replan: str = parameter(
-        "always", check.choice("lazy", "always"), '"always" before every episode, or "lazy"'
+        default="always",
+        check=check.choice("lazy", "always"),
+        words='"always" before every episode, or "lazy"',
     )
     replan_factor: float = parameter(
-        1.25, check.at_least_one, "lazy replanning waits until some det Σ has grown by this factor"
+        default=1.25,
+        check=check.at_least_one,
+        words="lazy replanning waits until some det Σ has grown by this factor",
     )
 
     # -- parameters ----------------------------------------------------------------------------

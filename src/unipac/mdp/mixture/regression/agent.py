@@ -47,21 +47,27 @@ class MixtureAgent(MixtureInputs):
     """Whether there is a likelihood set; a parameter of NestedVTR."""
 
     homogeneous: bool = parameter(
-        False, check.flag, "whether θ is the same at all stages: then one regression serves them all"
+        default=False,
+        check=check.flag,
+        words="whether θ is the same at all stages: then one regression serves them all",
     )
-    regularization: float = parameter(1.0, check.positive, "λ > 0 of the ridge regressions")
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
     radius: str = parameter(
-        "mixture",
-        check.choice("mixture", "determinant"),
-        '"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
+        default="mixture",
+        check=check.choice("mixture", "determinant"),
+        words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
     )
     scaling: str = parameter(
-        "span",
-        check.choice("span", "horizon"),
-        'values are scaled to [0, 1] by their own range ("span"), or by that of all sums of rewards ("horizon")',
+        default="span",
+        check=check.choice("span", "horizon"),
+        words='values are scaled to [0, 1] by their own range ("span"), or by that of all sums of rewards ("horizon")',
     )
     bonus_scale: float = parameter(
-        1.0, check.nonnegative, "multiplies the radii when choosing; bounds and certificates stay proven"
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the radii when choosing; bounds and certificates stay proven",
     )
 
     # -- parameters ----------------------------------------------------------------------------

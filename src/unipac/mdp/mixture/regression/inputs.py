@@ -26,15 +26,14 @@ class MixtureInputs(EpisodicAgent):
     """
 
     features: Any = parameter(
-        check=None,
         words="φ, (states, actions, next states, d), where P_h(s' | s, a) = ⟨φ, θ_h⟩",
-        positional=True,
+        kw_only=False,
     )
-    rewards: Any = parameter(
-        check=None, words="r, the expected rewards, which are known: (S, A) or (H, S, A)"
+    rewards: Any = parameter(words="r, the expected rewards, which are known: (S, A) or (H, S, A)")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
-    norm: float = parameter(1.0, check.nonnegative, "a bound on the norm of θ_h")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="a bound on the norm of θ_h")
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:

@@ -56,27 +56,40 @@ class CertVI(AgentWithEnds):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(0.05, check.probability, "δ, the probability that some bound fails")
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
     bonus_scale: float = parameter(
-        1.0, check.nonnegative, "multiplies the thresholds when choosing; bounds and certificates stay proven"
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the thresholds when choosing; bounds and certificates stay proven",
     )
     reward_values: str = parameter(
-        "few", check.choice("few", "many"), '"few" rewards after each (s, a), which are counted; or "many"'
+        default="few",
+        check=check.choice("few", "many"),
+        words='"few" rewards after each (s, a), which are counted; or "many"',
     )
     return_range: tuple[float, float] | None = parameter(
-        None, check.optional_range, "(low, high) of the sum of rewards from any stage and state to the end"
+        default=None,
+        check=check.optional_range,
+        words="(low, high) of the sum of rewards from any stage and state to the end",
     )
-    replan: str = parameter("lazy", check.choice("lazy", "always"), 'when to plan anew: "lazy" or "always"')
-    replan_factor: float = parameter(1.02, check.at_least_one, "growth of visits that asks for a new plan")
+    replan: str = parameter(
+        default="lazy", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
+    )
+    replan_factor: float = parameter(
+        default=1.02, check=check.at_least_one, words="growth of visits that asks for a new plan"
+    )
     replan_every: int = parameter(
-        1,
-        lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        "a plan lasts for at least so many episodes, or ``replan_factor`` − 1 times those before it if these are fewer",
+        default=1,
+        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        words="a plan lasts for at least so many episodes, or ``replan_factor`` − 1 times those before "
+        "it if these are fewer",
     )
     ties: str = parameter(
-        "first",
-        check.choice("first", "spread"),
-        'which of equally good actions to take: the "first"; or "spread", another one at another stage and state',
+        default="first",
+        check=check.choice("first", "spread"),
+        words='which of equally good actions to take: the "first"; or "spread", another one at another stage and state',
     )
 
     def _check_parameters(self) -> None:

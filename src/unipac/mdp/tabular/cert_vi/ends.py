@@ -21,9 +21,8 @@ class AgentWithEnds(TabularAgent):
     """
 
     ends: Any = parameter(
-        None,
-        None,
-        "states in which an episode is over, worth 0 and left out of all bounds: numbers, or booleans (S,)",
+        default=None,
+        words="states in which an episode is over, worth 0 and left out of all bounds: numbers, or booleans (S,)",
     )
 
     def _check_parameters(self) -> None:

@@ -30,14 +30,13 @@ class TabularAgent(FiniteAgent):
     """
 
     homogeneous: bool = parameter(
-        False,
-        check.flag,
-        "whether all stages have the same transitions (and learned rewards): then they are pooled",
+        default=False,
+        check=check.flag,
+        words="whether all stages have the same transitions (and learned rewards): then they are pooled",
     )
     rewards: Any = parameter(
-        None,
-        None,
-        "the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned",
+        default=None,
+        words="the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned",
     )
 
     @classmethod
