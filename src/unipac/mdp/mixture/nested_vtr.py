@@ -54,7 +54,8 @@ class NestedVTR(MixtureAgent):
     likelihood: bool = parameter(
         default=False,
         check=check.flag,
-        words="whether to add the likelihood set: if features are the probabilities of d given kernels, and θ their weights",
+        words="whether to add the likelihood set: if features are the probabilities of d given kernels, "
+        "and θ their weights",
     )
 
     @property
