@@ -170,7 +170,7 @@ def test_events_without_a_window_keep_the_order_of_decisions():
 
 def test_events_without_vectors_need_their_features():
     events = [spec(), decide(1, "a", 1, vectors=None, context={"x": 0.5}), reward(2, "a", 1.0)]
-    with pytest.raises(ValueError, match="features must be given, as decision 'a' tells context and ids"):
+    with pytest.raises(ValueError, match="features must be given, as decision 'a' has context and ids"):
         logs.from_events(events)
     log = logs.from_events(events, features=lambda context, ids: context["x"] * np.eye(len(ids)))
     np.testing.assert_array_equal(log.actions, [[0.0, 0.5, 0.0]])
@@ -196,7 +196,7 @@ def test_events_with_features_of_ours():
         ([spec(), {"kind": "click"}], "event 2: kind must be one of those of a deployment, got 'click'"),
         (
             [spec(), {"kind": "reward", "id": "a"}],
-            "event 2: id must be that of a decision that waits, got 'a'",
+            "event 2: id must be that of an open decision, got 'a'",
         ),
         ([spec(), decide(1, "a", 0), {"kind": "reward", "id": "a"}], "event 3: 'value' is missing"),
         ([spec(), decide(1, "a", 0), decide(2, "a", 0)], "event 3: id must be new, got 'a'"),

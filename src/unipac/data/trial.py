@@ -22,7 +22,7 @@ COVARIATES = (
     "age", "wtkg", "hemo", "homo", "drugs", "karnof", "oprior", "z30", "preanti", "race", "gender", "str2",
     "symptom", "cd40", "cd80",
 )  # fmt: skip
-"""What was known of a patient before the treatment began, by the names of the file.
+"""Facts about a patient from before the treatment, by their names in the file.
 
 >>> "age" in COVARIATES, len(COVARIATES)
 (True, 15)
@@ -30,18 +30,18 @@ COVARIATES = (
 
 
 def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
-    """2,139 patients, each given one of four treatments at random, with propensity 1/4.
+    """2,139 patients, each assigned to one of four treatments at random, with propensity 1/4.
 
     The vector of a treatment has x in its own block of four, x = (1, z_1, ..., z_k)/√(1+k), where each covariate z is
-    scaled to [-1, 1] by its least and largest value. Without covariates the vectors are the unit vectors, and any
-    expected rewards are linear in them: nothing but the noise is assumed then, and rewards in [0, 1] have noise 1/2.
+    scaled to [-1, 1] by its least and largest value. Without covariates the vectors are the unit vectors, in which any
+    expected rewards are linear: then only the noise is assumed, and rewards in [0, 1] have noise 1/2.
 
     The first call needs ``unipac data get actg175``.
 
     Args:
         covariates: names in ``unipac.data.COVARIATES``.
         outcome: the reward. "cd4": 1 if a patient has at least as many CD4 cells per mm³ after 20 weeks as at the
-            beginning, else 0. "event": 1 if there was no event (fewer CD4 cells by half, AIDS, death) while the patient
+            beginning, else 0. "event": 1 if there was no event (CD4 cells down by half, AIDS, death) while the patient
             was followed, else 0.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Arrays of the instances: their types, and the forms in which they are kept."""
+"""Types of the instances' arrays, and the forms in which they are stored."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ IntArray = NDArray[np.int64]
 
 
 def read_only(array: NDArray[Any]) -> FloatArray:
-    """A C-contiguous copy of `array` that nobody can write to."""
+    """A read-only, C-contiguous float64 copy of `array`."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)
     return copy
 
 
 def integers(name: str, values: ArrayLike) -> IntArray:
-    """An int64 array in C order."""
+    """The values as an int64 array in C order; not copied if they are one already."""
     if type(values) is np.ndarray and values.dtype == np.int64 and values.flags.carray:
         return values
     array = np.asarray(values)

@@ -37,7 +37,7 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
         end_of_optimism,
     )
 }
-"""Bandit instances by name, as files of experiments and ``unipac list`` know them.
+"""Bandit instances by the names that experiment files and ``unipac list`` use.
 
 >>> INSTANCES["sphere"](dim=3, n_actions=4).dim
 3
@@ -59,7 +59,7 @@ MDPS: dict[str, Callable[..., FiniteMDP]] = {
         vtr_killer,
     )
 }
-"""MDPs by name, as files of experiments and ``unipac list`` know them.
+"""MDPs by the names that experiment files and ``unipac list`` use.
 
 >>> MDPS["river_swim"](n_states=3, horizon=3).n_states
 3
@@ -68,7 +68,7 @@ MDPS: dict[str, Callable[..., FiniteMDP]] = {
 SEARCHED: dict[str, Callable[..., DiscountedMDP | FiniteMDP]] = {
     factory.__name__: factory for factory in (random_anchors, random_candidates)
 }
-"""What searches for a policy are run on, by name.
+"""MDPs for policy searches, by name.
 
 >>> SEARCHED["random_anchors"](n_states=4, n_actions=2, anchors=2).n_states
 4

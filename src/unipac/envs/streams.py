@@ -1,4 +1,4 @@
-"""Random numbers that are functions of a seed and of numbers: of a block of rounds, of a batch of pulls."""
+"""Random numbers that depend only on a seed and on the number of a block of rounds or a batch of pulls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stream(NamedTuple):
     spawn_key: tuple[int, ...]
 
     def generator(self, *number: int) -> np.random.Generator:
-        """Of random numbers that belong to this seed and these numbers."""
+        """The random generator that belongs to this seed and these numbers."""
         sequence = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, *number))
         return np.random.default_rng(sequence)
 
@@ -30,5 +30,5 @@ def stream_of(seed: int | np.random.SeedSequence) -> Stream:
 
 
 def is_same(seed: object, other: object) -> bool:
-    """Whether two seeds are known to be the same, at little cost."""
+    """Whether two seeds are surely the same, by a cheap test; False may also mean undecided."""
     return seed is other or (type(seed) is int and type(other) is int and seed == other)

@@ -1,4 +1,4 @@
-"""What encoders and maps share: they have named features, and can be added to others of their kind."""
+"""The base class of encoders and maps: they have named features and can be added to others of their kind."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any, Self
 
 
 class Summand:
-    """Has named features; a sum of sums is one sum, of the parts of all of them."""
+    """An object with named features that can be added; a sum of sums is one flat sum of all their parts."""
 
     @property
     def dim(self) -> int:
-        """How many features; of a map, the ``dim`` of an agent."""
+        """The number of features; for a map, this is the ``dim`` of an agent."""
         return len(self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         raise NotImplementedError
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         raise NotImplementedError
 
     def _summands(self) -> tuple[Self, ...]:
-        """What it adds to a sum: the parts of a sum, or itself."""
+        """Its parts in a sum: those of a sum, or itself."""
         parts: tuple[Self, ...] = getattr(self, "parts", (self,))
         return parts
 

@@ -16,16 +16,16 @@ from unipac.features.tables import Row, frame_of, is_missing
 Array = NDArray[np.float64]
 
 MISSING = "missing"
-"""Ends the name of the feature that says that there is no value."""
+"""Suffix of the name of the feature that marks a missing value."""
 UNKNOWN = "unknown"
 
 
 class Columns(Encoder):
-    """Features of columns: a number in [−1, 1], a boolean as ±1, a category as an indicator each, and a constant.
+    """Features of columns: numbers in [−1, 1], booleans as ±1, an indicator for each category, and a constant.
 
-    Numbers are mapped by their range and clipped to it. What is missing is 0 with an indicator of its own; a
-    missing category is a category, and so are all unknown ones together. ``fit(frame)`` takes least and largest
-    numbers and the categories from a table, where they are not given.
+    Numbers are clipped to their range, which is mapped to [−1, 1]. A missing value is 0, with an indicator of its own.
+    A missing category counts as one more category, and so do all unknown categories together. ``fit(frame)`` takes
+    ranges and categories that were not passed from a table.
 
     >>> columns = Columns(ranges={"age": (18, 90)}, categories={"plan": ["free", "paid"]}, missing="error")
     >>> columns.names
@@ -37,13 +37,13 @@ class Columns(Encoder):
     ValueError: column 'age' must be a finite number, got 'old'
 
     Args:
-        numbers: names of the columns with numbers; those in ``ranges`` need not be named.
+        numbers: names of the columns with numbers; those in ``ranges`` need not be repeated.
         categories: names, or a mapping from names to the categories.
         booleans: names of columns that are True or False.
         ranges: a mapping from the names of numbers to (low, high).
         missing: "column", or "error" to refuse missing values.
-        unknown: "column", or "error" to refuse categories that are not known.
-        scale: "bound" divides by the largest norm possible; "row" divides rows longer than 1 by their norm.
+        unknown: "column", or "error" to refuse categories that are not listed.
+        scale: "bound" divides by the largest possible norm; "row" divides rows longer than 1 by their norm.
         constant: whether to add a feature that is always 1.
     """
 
@@ -59,8 +59,8 @@ class Columns(Encoder):
         scale: str = "bound",
         constant: bool = True,
     ) -> None:
-        given = {} if ranges is None else dict(ranges)
-        named = list(dict.fromkeys([*_names("numbers", numbers), *_names("ranges", given)]))
+        limits = {} if ranges is None else dict(ranges)
+        named = list(dict.fromkeys([*_names("numbers", numbers), *_names("ranges", limits)]))
         kinds = _names("categories", categories)
         flags = _names("booleans", booleans)
         every = [*named, *kinds, *flags]
@@ -70,24 +70,24 @@ class Columns(Encoder):
         self.unknown = check.one_of("unknown", unknown, ("column", "error"))
         self.scale = check.one_of("scale", scale, ("bound", "row"))
         self.constant = check.flag("constant", constant)
-        told = dict(categories) if isinstance(categories, Mapping) else {}
+        listed = dict(categories) if isinstance(categories, Mapping) else {}
         self._ranges: dict[str, tuple[float, float] | None] = {
-            name: check.value_range(f"ranges[{name!r}]", given[name]) if name in given else None
+            name: check.value_range(f"ranges[{name!r}]", limits[name]) if name in limits else None
             for name in named
         }
         self._categories: dict[str, tuple[Any, ...] | None] = {
-            name: _checked_categories(name, told[name]) if name in told else None for name in kinds
+            name: _checked_categories(name, listed[name]) if name in listed else None for name in kinds
         }
         self._booleans = tuple(flags)
         self._frozen = False
         self._prepare()
 
-    # -- what is known of the columns ----------------------------------------------------------
+    # -- ranges and categories -----------------------------------------------------------------
 
     def fit(self, frame: Any) -> Self:
-        """Take ranges and categories that were not given from a table; without any column named, all of its columns.
+        """Take missing ranges and categories from a table; if no column was named, use all of its columns.
 
-        Not after the first row: a map that changes voids what was learned with it.
+        This is refused once a row was encoded: a change of the map would invalidate what was learned with it.
         """
         if self._frozen:
             raise ValueError("fit must come before the first row is encoded, got a table after it")
@@ -103,14 +103,14 @@ class Columns(Encoder):
                 raise ValueError(f"column {name!r} must be in the table, got columns {list(table.columns)}")
         for name, limits in ranges.items():
             if limits is None:
-                found = [_number(name, value) for value in table[name].to_list() if not is_missing(value)]
-                if not found:
+                numbers = [_number(name, value) for value in table[name].to_list() if not is_missing(value)]
+                if not numbers:
                     raise ValueError(f"column {name!r} must have numbers to fit to, got none")
-                for value in (min(found), max(found)):
+                for value in (min(numbers), max(numbers)):
                     check.require(abs(value) <= check.LARGEST, f"column {name!r}", "within ±1e50", value)
-                ranges[name] = min(found), max(found)
-        for name, known in categories.items():
-            if known is None:
+                ranges[name] = min(numbers), max(numbers)
+        for name, listed in categories.items():
+            if listed is None:
                 values = [value for value in table[name].to_list() if not is_missing(value)]
                 categories[name] = _checked_categories(name, list(dict.fromkeys(_hashable(name, values))))
         self._ranges, self._categories, self._booleans = ranges, categories, booleans
@@ -118,7 +118,7 @@ class Columns(Encoder):
         return self
 
     def _prepare(self) -> None:
-        """Where each column goes."""
+        """Assign places in the vector to the columns."""
         absent = self.missing == "column"
         names: list[str] = []
         self._numbers: list[tuple[str, int, float, float, float, float]] = []
@@ -133,8 +133,8 @@ class Columns(Encoder):
         for name in self._booleans:
             self._flags.append((name, len(names)))
             names += [name, f"{name} {MISSING}"] if absent else [name]
-        for name, known in self._categories.items():
-            first, values = len(names), known or ()
+        for name, listed in self._categories.items():
+            first, values = len(names), listed or ()
             self._kinds.append((name, first, {value: first + k for k, value in enumerate(values)}))
             names += [f"{name}={value}" for value in values]
             names += [f"{name} {MISSING}"] if absent else []
@@ -143,7 +143,7 @@ class Columns(Encoder):
             names.append("constant")
         self._names, self._columns = tuple(names), frozenset(self._all())
         self._unfitted = [
-            n for n, known in (*self._ranges.items(), *self._categories.items()) if known is None
+            n for n, fitted in (*self._ranges.items(), *self._categories.items()) if fitted is None
         ]
         self._bound = math.sqrt(max(1, len(self._columns) + self.constant))
 
@@ -152,7 +152,7 @@ class Columns(Encoder):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return self._names
 
     @property
@@ -163,14 +163,14 @@ class Columns(Encoder):
     # -- rows ----------------------------------------------------------------------------------
 
     def encode(self, row: Row) -> Array:
-        """The vector of a row that has these columns, and perhaps others."""
+        """The vector of a row that has these columns; other columns are ignored."""
         if self._unfitted or not self._names:
             left = self._unfitted or "none at all"
             raise ValueError(f"columns must be fitted first, or be given ranges and categories, got {left}")
         made = [0.0] * len(self._names)
         for name, k, low, high, middle, factor in self._numbers:
             value = row[name] if name in row else _of(row, name)
-            if type(value) is not float or not low <= value <= high:  # not the usual case
+            if type(value) is not float or not low <= value <= high:  # the usual case skips these checks
                 if is_missing(value):
                     made[self._absent(name, value, k + 1)] = 1.0
                     continue
@@ -211,13 +211,13 @@ class Columns(Encoder):
         return first + len(places) + (self.missing == "column")
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         check.require(not self._unfitted, "columns", "fitted before they are written", self._unfitted)
         return {
             "kind": "Columns",
             "ranges": {name: list(limits or ()) for name, limits in self._ranges.items()},
             "booleans": list(self._booleans),
-            "categories": {name: list(known or ()) for name, known in self._categories.items()},
+            "categories": {name: list(listed or ()) for name, listed in self._categories.items()},
             "missing": self.missing,
             "unknown": self.unknown,
             "scale": self.scale,
@@ -226,7 +226,7 @@ class Columns(Encoder):
 
     @classmethod
     def from_description(cls, told: Mapping[str, Any]) -> Columns:
-        """The columns that were described."""
+        """Rebuild the columns from the dict that ``described`` returned."""
         flat = {name: pair for name, pair in told["ranges"].items() if pair[0] == pair[1]}
         words = {name: told[name] for name in ("missing", "unknown", "scale", "constant")}
         ranges = {name: pair for name, pair in told["ranges"].items() if name not in flat}
@@ -239,23 +239,23 @@ class Columns(Encoder):
 
 def _names(argument: str, names: Iterable[str]) -> list[str]:
     check.require(not isinstance(names, str), argument, "a list of names", names)
-    found = list(names)
-    for name in found:
+    listed = list(names)
+    for name in listed:
         check.require(isinstance(name, str), argument, "names of columns", name)
-    return found
+    return listed
 
 
 def _checked_categories(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
     sound = isinstance(values, (list, tuple, np.ndarray)) and len(values) > 0
     check.require(sound, f"categories[{name!r}]", "a list of at least one category", values)
-    found = tuple(_hashable(name, values))
-    check.require(len(set(found)) == len(found), f"categories[{name!r}]", "different categories", values)
-    return found
+    listed = tuple(_hashable(name, values))
+    check.require(len(set(listed)) == len(listed), f"categories[{name!r}]", "different categories", values)
+    return listed
 
 
 def _hashable(name: str, values: Iterable[Any]) -> list[Any]:
-    """Categories as JSON keeps them: text, integers, booleans; floats that are integers count as such."""
-    found: list[Any] = []
+    """Categories in the types of JSON: text, integers, booleans; floats with integer values become integers."""
+    plain: list[Any] = []
     for value in values:
         if isinstance(value, np.generic):
             value = value.item()
@@ -265,8 +265,8 @@ def _hashable(name: str, values: Iterable[Any]) -> list[Any]:
             raise ValueError(
                 f"column {name!r} must be text, an integer or a boolean, got {check.shown(value)}"
             )
-        found.append(str(value) if isinstance(value, str) else value)
-    return found
+        plain.append(str(value) if isinstance(value, str) else value)
+    return plain
 
 
 def _of(row: Row, name: str) -> Any:
@@ -293,7 +293,7 @@ def _boolean(name: str, value: Any) -> bool:
 
 
 def _kind(name: str, series: Any) -> str:
-    """What a column of a table holds, by its type; by its values if that does not tell."""
+    """The kind of a column of a table, by its type, or by its values if the type does not decide."""
     if series.dtype.is_numeric():
         return "number"
     words = str(series.dtype)

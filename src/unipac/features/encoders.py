@@ -1,4 +1,4 @@
-"""From one row to one vector of norm at most 1: what maps are made of."""
+"""Encoders, of which maps are made: they turn a row into a vector of norm at most 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class Encoder(Summand):
-    """Turns a row of columns, or an array, into a vector (dim,) of norm at most 1; others derive from it.
+    """The base class of encoders, which turn a row of columns, or an array, into a vector (dim,) of norm at most 1.
 
     >>> Numbers(2).names, Numbers(2).dim
     (('[0]', '[1]', 'constant'), 3)
@@ -34,11 +34,11 @@ class Encoder(Summand):
         return frozenset()
 
     def encode(self, row: Any) -> Array:
-        """The vector of a row whose columns are those of ``columns``, and perhaps others."""
+        """The vector of a row that has the columns ``columns``; other columns are ignored."""
         raise NotImplementedError
 
     def fit(self, frame: Any) -> Encoder:
-        """Learn ranges and categories from a table; here there is nothing to learn."""
+        """Learn ranges and categories from a table; by default there is nothing to learn."""
         return self
 
     def __add__(self, other: Encoder) -> Joined:
@@ -56,7 +56,7 @@ class Constant(Encoder):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return ("constant",)
 
     def encode(self, row: Row) -> Array:
@@ -64,20 +64,20 @@ class Constant(Encoder):
         return np.ones(1)
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         return {"kind": "Constant"}
 
 
 class Numbers(Encoder):
-    """The entries of an array of known length, mapped from [low, high] to [−1, 1], and a constant.
+    """The entries of an array of fixed length, mapped from [low, high] to [−1, 1], and a constant.
 
     >>> Numbers(3).encode([0.5, -0.5, 7.0])
     array([ 0.25, -0.25,  0.5 ,  0.5 ])
 
     Args:
-        length: of the array.
-        low: entries are from here; what is below is taken for it.
-        high: to here.
+        length: length of the array.
+        low: least value of an entry; smaller ones are clipped.
+        high: largest value of an entry; larger ones are clipped.
         constant: whether to add a feature that is always 1.
     """
 
@@ -91,7 +91,7 @@ class Numbers(Encoder):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return (*(f"[{k}]" for k in range(self.length)), *(("constant",) if self.constant else ()))
 
     def encode(self, row: Any) -> Array:
@@ -109,9 +109,9 @@ class Numbers(Encoder):
         return made
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
-        told = {"length": self.length, "low": self.low, "high": self.high, "constant": self.constant}
-        return {"kind": "Numbers", **told}
+        """A description for JSON, from which it can be rebuilt."""
+        arguments = {"length": self.length, "low": self.low, "high": self.high, "constant": self.constant}
+        return {"kind": "Numbers", **arguments}
 
 
 class Joined(Encoder):
@@ -134,7 +134,7 @@ class Joined(Encoder):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return tuple(name for part in self.parts for name in part.names)
 
     @property
@@ -154,5 +154,5 @@ class Joined(Encoder):
         return made
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         return {"kind": "Joined", "parts": [part.described() for part in self.parts]}

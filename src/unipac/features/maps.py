@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Features(Summand):
-    """A fixed map φ(context, action); called with a context and actions it gives ``Actions``.
+    """A fixed map φ(context, action); a call with a context and actions returns ``Actions``.
 
     >>> from unipac.features import Constant
     >>> phi = Blocks(["small", "large"], Constant())
@@ -32,7 +32,7 @@ class Features(Summand):
     """
 
     needs_ids_alone: bool
-    """Whether an action is known by its id, so that context and ids tell the vectors."""
+    """Whether context and ids determine the vectors, without features of the actions."""
 
     @property
     def _context_columns(self) -> frozenset[str] | None:
@@ -47,9 +47,9 @@ class Features(Summand):
         """The vectors of some actions in a context.
 
         Args:
-            context: a mapping, a row of a frame, or an array for ``Numbers``; None where there are no columns.
+            context: a mapping, a row of a frame, or an array for ``Numbers``; None if there are no columns.
             actions: ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
-            exclude: ids of actions that are taken out first.
+            exclude: ids of actions to leave out.
         """
         offered, rows = self._offered(actions)
         if exclude:
@@ -59,13 +59,13 @@ class Features(Summand):
         return Actions._of(self._vectors(self._checked(context), offered, rows), offered)
 
     def many(self, frame: Any, actions: Any) -> list[Actions]:
-        """The same for every row of a table of contexts, or of an (m, k) array."""
+        """The ``Actions`` for every row of a table of contexts, or of an (m, k) array."""
         offered, rows = self._offered(actions)
         contexts = frame if isinstance(frame, np.ndarray) else rows_of("frame", frame)
         return [Actions._of(self._vectors(self._checked(row), offered, rows), offered) for row in contexts]
 
     def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
-        """The ids of some actions, and the features of each, or None."""
+        """The ids of the actions, and the features of each or None."""
         return _offered(actions)
 
     def _checked(self, context: Any) -> Any:
@@ -90,7 +90,7 @@ class Features(Summand):
 
 
 class Blocks(Features):
-    """One block of features per action, empty but for its own: a model for each, in one vector.
+    """One block of features per action: the vector of an action is zero outside its block, so each has its own model.
 
     >>> from unipac.features import Columns
     >>> features = Blocks(["small", "large"], Columns(ranges={"length": (0, 100)}, missing="error"))
@@ -101,8 +101,8 @@ class Blocks(Features):
            [1., 1., 0., 0.]])
 
     Args:
-        ids: of all actions that there can be, or their number n for 0, ..., n − 1.
-        of: encodes the context; without it each action has one feature, a constant.
+        ids: the ids of all possible actions, or their number n for the ids 0, ..., n − 1.
+        of: the encoder of the context; by default a constant, so that each action has one feature.
     """
 
     needs_ids_alone = True
@@ -116,16 +116,16 @@ class Blocks(Features):
         self._position = {key: k for k, key in enumerate(self.ids)}
         self._everything = np.arange(len(self.ids))
         self._alone = [None] * len(self.ids)
-        self._text = all(isinstance(key, str) for key in self.ids)  # then equal ids are the same ids
+        self._text = all(isinstance(key, str) for key in self.ids)  # 1 == True, but text is unambiguous
 
     def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
         if self._text and type(actions) in (list, tuple) and tuple(actions) == self.ids:
-            return self.ids, self._alone  # the usual case, in less time
+            return self.ids, self._alone  # a shortcut for the usual case
         return _offered(actions)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return tuple(f"{key}: {name}" for key in self.ids for name in self.of.names)
 
     @property
@@ -146,12 +146,12 @@ class Blocks(Features):
         return made.reshape(n, m * len(vector))
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         return {"kind": "Blocks", "ids": list(self.ids), "of": self.of.described()}
 
 
 class Interactions(Features):
-    """All products of a feature of the context and one of the action: one parameter shared by all actions.
+    """All products of a feature of the context and one of the action; all actions share one parameter.
 
     >>> from unipac.features import Columns, Constant
     >>> features = Interactions(Constant(), Columns(ranges={"price": (0, 10)}, missing="error"))
@@ -160,8 +160,8 @@ class Interactions(Features):
            [0., 1.]])
 
     Args:
-        context: encodes the context.
-        action: encodes the features of an action.
+        context: the encoder of the context.
+        action: the encoder of the features of an action.
     """
 
     needs_ids_alone = False
@@ -172,7 +172,7 @@ class Interactions(Features):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return tuple(f"{a} × {b}" for a in self.context.names for b in self.action.names)
 
     @property
@@ -191,13 +191,13 @@ class Interactions(Features):
         return made
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
-        told = {"context": self.context.described(), "action": self.action.described()}
-        return {"kind": "Interactions", **told}
+        """A description for JSON, from which it can be rebuilt."""
+        encoders = {"context": self.context.described(), "action": self.action.described()}
+        return {"kind": "Interactions", **encoders}
 
 
 class Sum(Features):
-    """Several maps side by side, divided by √m for m of them: their rewards add up.
+    """The features of m maps side by side, divided by √m: the rewards of the maps add up.
 
     >>> from unipac.features import Constant
     >>> phi = Blocks(["a", "b"], Constant()) + Blocks(["a", "b"], Constant())
@@ -206,7 +206,7 @@ class Sum(Features):
 
     Attributes:
         parts: the maps.
-        needs_ids_alone: whether all of them know an action by its id.
+        needs_ids_alone: whether context and ids determine the vectors of all of them.
     """
 
     def __init__(self, *parts: Features) -> None:
@@ -220,7 +220,7 @@ class Sum(Features):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return tuple(name for part in self.parts for name in part.names)
 
     @property
@@ -233,18 +233,18 @@ class Sum(Features):
         return np.ascontiguousarray(np.concatenate(made, axis=1) / math.sqrt(len(made)))
 
     def described(self) -> dict[str, Any]:
-        """What JSON needs to make it again."""
+        """A description for JSON, from which it can be rebuilt."""
         return {"kind": "Sum", "parts": [part.described() for part in self.parts]}
 
 
 def _encoder(name: str, value: Any) -> Encoder:
     check.require(isinstance(value, Encoder), name, "an encoder such as Columns(...)", value)
-    found: Encoder = value
-    return found
+    encoder: Encoder = value
+    return encoder
 
 
 def _offered(actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
-    """The ids of some actions, and the features of each, or None."""
+    """The ids of the actions, and the features of each or None."""
     if isinstance(actions, Mapping):
         offered = unlike("actions", list(actions))
         return offered, [row_of(f"action {key!r}", row) for key, row in actions.items()]
@@ -268,7 +268,7 @@ def _refuse_columns(what: str, row: Row, columns: frozenset[str]) -> None:
         if name not in row:
             raise ValueError(f"{what} must have the column {name!r}, got columns {check.shown(list(row))}")
     surplus = next(name for name in row if name not in columns)
-    known = check.shown(sorted(columns))
+    allowed = check.shown(sorted(columns))
     raise ValueError(
-        f"{what} must have no column but {known}, got {surplus!r} = {check.shown(row[surplus])} as well"
+        f"{what} must have no column but {allowed}, got {surplus!r} = {check.shown(row[surplus])} as well"
     )

@@ -1,4 +1,4 @@
-"""How large the unknown parameter may be, from a pilot."""
+"""A guess of the norm of the unknown parameter, from pilot data."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from unipac._inputs import check_rewards, floats
 
 
 def suggested_norm(vectors: ArrayLike, rewards: ArrayLike, regularization: float = 1.0) -> float:
-    """1.5 times the norm of the ridge fit to a pilot: a ``norm`` to start with.
+    """1.5 times the norm of the ridge fit to pilot data: a ``norm`` to start with.
 
-    The pilot must not be learned afterwards: a bound that was taken from the data it is used on is none.
+    The agent must not learn the pilot data afterwards: a bound is not valid for the data from which it was taken.
 
     >>> suggested_norm([[1.0, 0.0], [0.0, 1.0]], [0.6, 0.8])     # 1.5 · ‖(0.3, 0.4)‖
     0.75
 
     Args:
-        vectors: (m, d), of the actions taken.
-        rewards: (m,).
-        regularization: λ of the fit.
+        vectors: vectors of the actions taken, (m, d).
+        rewards: their rewards, (m,).
+        regularization: λ of the ridge fit.
     """
     X, y = floats("vectors", vectors), floats("rewards", rewards)
     check.require(X.ndim == 2 and X.size > 0, "vectors", "of shape (m, d), not empty", X.shape)

@@ -24,25 +24,25 @@ def from_json(text: str) -> Features:
         raise ValueError(f"text must be written by to_json(), got one that is not ({error})") from None
 
 
-def _features(told: Mapping[str, Any]) -> Features:
-    kind = told["kind"]
+def _features(spec: Mapping[str, Any]) -> Features:
+    kind = spec["kind"]
     if kind == "Blocks":
-        return Blocks(told["ids"], _encoder(told["of"]))
+        return Blocks(spec["ids"], _encoder(spec["of"]))
     if kind == "Interactions":
-        return Interactions(_encoder(told["context"]), _encoder(told["action"]))
+        return Interactions(_encoder(spec["context"]), _encoder(spec["action"]))
     if kind == "Sum":
-        return Sum(*(_features(part) for part in told["parts"]))
+        return Sum(*(_features(part) for part in spec["parts"]))
     raise ValueError(f"there is no map {kind!r}")
 
 
-def _encoder(told: Mapping[str, Any]) -> Encoder:
-    kind = told["kind"]
+def _encoder(spec: Mapping[str, Any]) -> Encoder:
+    kind = spec["kind"]
     if kind == "Constant":
         return Constant()
     if kind == "Numbers":
-        return Numbers(told["length"], told["low"], told["high"], constant=told["constant"])
+        return Numbers(spec["length"], spec["low"], spec["high"], constant=spec["constant"])
     if kind == "Columns":
-        return Columns.from_description(told)
+        return Columns.from_description(spec)
     if kind == "Joined":
-        return Joined(*(_encoder(part) for part in told["parts"]))
+        return Joined(*(_encoder(part) for part in spec["parts"]))
     raise ValueError(f"there is no encoder {kind!r}")

@@ -1,4 +1,4 @@
-"""Rows from what people have: mappings, frames of pandas, polars or arrow, rows of them, arrays."""
+"""Rows from the formats that users have: mappings, frames of pandas, polars or arrow, and rows of frames."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Row = Mapping[str, Any]
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a table of pandas, polars or arrow; asked without importing them."""
+    """Whether a value is a table of pandas, polars or arrow; the test does not import them."""
     return hasattr(value, "shape") and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
 def frame_of(name: str, value: Any) -> Any:
-    """A narwhals frame."""
-    import narwhals as nw  # not before a frame is met
+    """The value as a narwhals frame."""
+    import narwhals as nw  # local, since only frames need it
 
     try:
         return nw.from_native(value, eager_only=True)
@@ -46,12 +46,12 @@ def row_of(name: str, value: Any) -> Row:
             raise ValueError(f"{name} must be one row, got a frame of {len(rows)}")
         return rows[0]
     if hasattr(value, "index") and hasattr(value, "items") and not isinstance(value, np.ndarray):
-        return dict(value.items())  # a row of a pandas frame
+        return dict(value.items())  # a pandas Series
     raise ValueError(f"{name} must be a mapping or a row of a frame, got {type(value).__name__}")
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has for them."""
+    """Whether a value is None, NaN, or the equivalent in pandas."""
     if value is None:
         return True
     if isinstance(value, (float, np.floating)):
@@ -60,7 +60,7 @@ def is_missing(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; what is missing becomes None, what JSON does not know becomes text."""
+    """The value in types of JSON; missing values become None, and types that JSON does not have become text."""
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value):

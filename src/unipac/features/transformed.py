@@ -15,14 +15,14 @@ Array = NDArray[np.float64]
 
 
 class Transformed(Encoder):
-    """What a fitted transformer makes of a row, divided by a bound on its norm.
+    """The output of a fitted transformer for a row, divided by a bound on its norm.
 
-    It costs milliseconds a row, and has no JSON: what a transformer does is code.
+    It takes milliseconds per row. It cannot be written to JSON, since a transformer is code.
 
     Args:
-        transformer: fitted; called with a frame of pandas of one row.
-        columns: of the rows, in the order in which it was fitted.
-        bound: on the norm of what it makes; a row that is longer is refused.
+        transformer: a fitted transformer; it is called with a pandas frame of one row.
+        columns: columns of the rows, in the order in which it was fitted.
+        bound: bound on the norm of its outputs; longer outputs are refused.
 
     Example:
         >>> import pandas
@@ -42,12 +42,12 @@ class Transformed(Encoder):
 
     @classmethod
     def of(cls, transformer: Any, frame: Any, *, bound: float) -> Transformed:
-        """Fit a transformer to a table, and use it."""
+        """Fit a transformer to a table, and make an encoder of it."""
         return cls(transformer.fit(frame), list(frame_of("frame", frame).columns), bound=bound)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each feature."""
+        """The names of the features."""
         return self._names
 
     @property
@@ -57,7 +57,7 @@ class Transformed(Encoder):
 
     def encode(self, row: Any) -> Array:
         """The vector of a row."""
-        import pandas  # only those who have a transformer need it
+        import pandas  # local, since only transformers need it
 
         made = self._transformer.transform(
             pandas.DataFrame([[row[name] for name in self._order]], columns=self._order)
@@ -70,7 +70,7 @@ class Transformed(Encoder):
         return vector / self.bound
 
     def described(self) -> dict[str, Any]:
-        """Raises a ``TypeError``."""
+        """Raise a ``TypeError``: a transformer has no description in JSON."""
         raise TypeError(
             "a Transformed has no JSON, since a transformer is code; "
             "give features= to Deployment.load, or use Columns"

@@ -1,19 +1,19 @@
-"""Optimal designs: how to spread pulls over arms so that some directions become known soon.
+"""Optimal designs: how to distribute pulls over arms so that some directions are estimated well with few pulls.
 
-A design is a vector of weights λ on the arms. With A(λ) = Σ λ_x xxᵀ and N pulls spread as λ says, the variance
+A design is a vector of weights λ on the arms. With A(λ) = Σ λ_x xxᵀ and N pulls in the proportions λ, the variance
 of ⟨θ̂, y⟩ is ‖y‖²_{A(λ)⁻¹}/N. The value of a design is max_{y ∈ Y} ‖y‖²_{A(λ)⁻¹} over the targets Y.
 
     targets            least value                          solver
     the arms           their rank (Kiefer-Wolfowitz)        Frank-Wolfe with away steps on log det A (Atwood)
     any others         unknown, bounded from below          quasi-Newton steps on a p-norm, p growing
 
-The lower bound needs no optimality: for any q ≥ 0 on Y with Σ q = 1 let f_q = Σ q_y ‖y‖²_{A⁻¹} and
-G_x = Σ q_y (xᵀA⁻¹y)². As a function of λ' ≥ 0 the sum is convex and falls as 1/c when λ' is multiplied by c, so
+The lower bound holds at any λ, optimal or not. For any q ≥ 0 on Y with Σ q = 1 let f_q = Σ q_y ‖y‖²_{A⁻¹} and
+G_x = Σ q_y (xᵀA⁻¹y)². As a function of λ' ≥ 0, f_q is convex, and multiplying λ' by c divides it by c. So
 f_q(cλ') ≥ f_q + ⟨∇, cλ' − λ⟩ = 2 f_q − c Σ λ'_x G_x, hence f_q(λ') ≥ c (2 f_q − c max G) for every c; the best is
 c = f_q/max G. So no weights have a value below f_q²/max_x G_x. Solvers stop when value ≤ (1 + tolerance) lower.
 
-All of this is invariant under changes of basis. ``Span`` provides the one basis in which everything is
-computed: arms that look collinear in theirs are well conditioned in it.
+All of this is invariant under changes of basis. ``Span`` provides the basis in which everything is
+computed: arms that are nearly collinear in their original basis are well conditioned in it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from unipac._jit import jit
 Array = NDArray[np.float64]
 
 RANK = 1e-8
-"""Directions in which the arms reach less far than this, relative to the widest, do not belong to their span."""
+"""Directions whose singular value is below this, relative to the largest, do not belong to the span of the arms."""
 
 _POWERS = [8.0 * 4.0**i for i in range(9)]
 _OPTIONS = {"maxiter": 300, "ftol": 1e-15, "gtol": 1e-9}
 _MOST_STEPS = 200_000
 _RENEW_EVERY = 200
-"""Steps of Frank-Wolfe until what was updated is computed anew."""
+"""After so many Frank-Wolfe steps the updated inverse is recomputed from the weights."""
 
 
 class Design(NamedTuple):
-    """Weights on arms, and how good they are."""
+    """Weights on arms, their value, and a lower bound on any value."""
 
     weights: Array
     """(n,): λ, nonnegative, of sum one."""
@@ -52,7 +52,7 @@ class Design(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What the arms can tell: an orthonormal basis of their span, scaled so that uniform weights give I/n.
+    """The span of the arms: an orthonormal basis, scaled so that uniform weights give I/n.
 
     >>> span = Span.of(np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 0.5]]))
     >>> span.rank, span.residual(np.array([[1.0, 3.0, 1.0]]))
@@ -64,7 +64,7 @@ class Span(NamedTuple):
     basis: Array
     """(d, r): orthonormal."""
     scale: Array
-    """(r,): how far the arms reach along each vector of the basis."""
+    """(r,): the singular value of the arms for each vector of the basis."""
 
     @classmethod
     def of(cls, arms: Array) -> Span:
@@ -83,7 +83,7 @@ class Span(NamedTuple):
         return np.asarray(Y @ self.basis / self.scale)
 
     def residual(self, Y: Array) -> Array:
-        """(m,): how far each row lies outside the span; no pull tells anything about that part."""
+        """(m,): the distance of each row from the span; pulls carry no information about that part."""
         return np.asarray(np.linalg.norm(Y - Y @ self.basis @ self.basis.T, axis=1))
 
 
@@ -91,11 +91,11 @@ def design(arms: ArrayLike, targets: ArrayLike | None = None, *, tolerance: floa
     """Weights on the arms (n, d) whose value is at most 1 + tolerance times the least possible.
 
     Args:
-        arms: (n, d), what can be pulled.
-        targets: (m, d), what shall become known: directions within the span of the arms. The arms themselves if
-            not given (G-optimal design). For pairs of arms see ``differences``; a direction that matters more is
-            given longer.
-        tolerance: how far from optimal, relatively.
+        arms: (n, d), the vectors that can be pulled.
+        targets: (m, d), the directions to estimate, within the span of the arms; by default the arms themselves
+            (G-optimal design). For pairs of arms see ``differences``. The longer a target is, the more it
+            counts.
+        tolerance: allowed excess over the least value, relative to it.
 
     >>> design([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]]).value      # Kiefer-Wolfowitz: the rank
     2.0
@@ -128,13 +128,13 @@ def differences(Z: Array) -> Array:
 
 
 def allocate(weights: Array, pulls: float) -> NDArray[np.int64]:
-    """⌈λ_x N⌉ pulls of each arm, at least one of each in the support: then V ⪰ N A(λ), at ≤ |support| more.
+    """⌈λ_x N⌉ pulls of each arm in the support, at least one: then V ⪰ N A(λ), with ≤ N + |support| pulls.
 
     >>> allocate(np.array([0.5, 0.25, 0.25, 0.0]), 5.0)
     array([3, 2, 2, 0])
     """
-    counts = np.ceil(weights * pulls * (1.0 - 1e-15))  # 0.1 · 30 is 3 and a rounding error, not 4
-    counts = np.clip(counts, 1.0, float(check.LARGEST_COUNT))  # more cannot be counted
+    counts = np.ceil(weights * pulls * (1.0 - 1e-15))  # 0.1 · 30 must give 3 in spite of rounding, not 4
+    counts = np.clip(counts, 1.0, float(check.LARGEST_COUNT))
     return np.where(weights > 0, counts, 0.0).astype(np.int64)
 
 
@@ -171,7 +171,7 @@ def _climb(X: Array, weights: Array, tolerance: float) -> None:
             tau = max((g[k] / r - 1.0) / (g[k] - 1.0), largest) if g[k] > 1.0 else largest
         else:
             tau = (g[k] / r - 1.0) / (g[k] - 1.0)
-        # A ← (1 − τ) A + τ xxᵀ: log det grows most at this τ.
+        # This τ maximises log det of (1 − τ) A + τ xxᵀ.
         for i in range(n):
             weights[i] *= 1.0 - tau
         weights[k] = max(weights[k] + tau, 0.0)
@@ -216,7 +216,7 @@ def optimal(X: Array, Y: Array, tolerance: float) -> Design:
     Y = Y[(Y != 0.0).any(axis=1)]
     if r == 0 or len(Y) == 0:
         return Design(np.eye(1, n)[0], 0.0, 0.0)
-    from scipy.optimize import minimize  # here, since it takes a third of the time of `import unipac`
+    from scipy.optimize import minimize  # local, since it takes a third of the time of `import unipac`
 
     search = _Smoothed(X, Y, tolerance)
     roots = np.ones(n)
@@ -242,7 +242,7 @@ class _Smoothed:
 
     def __call__(self, roots: Array) -> tuple[float, Array]:
         total = float(roots @ roots)
-        weights = roots**2 / total + 1e-10 / len(roots)  # A stays regular
+        weights = roots**2 / total + 1e-10 / len(roots)  # so that A stays regular
         weights /= weights.sum()
         inverse = _inverse(self.X, weights)
         f = _squares(self.Y, inverse)
@@ -262,7 +262,7 @@ class _Smoothed:
 
 
 def _start(X: Array) -> Array:
-    """Weights on at most 2r arms that span everything: extreme arms along ever new directions (Kumar-Yildirim)."""
+    """Equal weights on at most r spanning arms, extreme along new directions (Kumar-Yildirim), or else on all."""
     n, r = X.shape
     chosen = np.zeros(n)
     rest = X.copy()
@@ -280,9 +280,9 @@ def _start(X: Array) -> Array:
 
 
 def _pruned(X: Array, Y: Array, weights: Array, lower: float, tolerance: float) -> Design:
-    """Without the weights that are not needed, and with the value of what remains.
+    """The design without unnecessary weights, and its value.
 
-    What remains need not span all arms, as long as the targets lie in its span.
+    The remaining arms need not span all arms; it is enough that they span the targets.
     """
     best = Design(weights, math.inf, lower)
     for least in (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 0.0):

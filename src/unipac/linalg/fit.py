@@ -1,11 +1,11 @@
-"""Least squares on pulls whose numbers were fixed before, what it proves of a direction, and elimination by it.
+"""Least squares on a batch of pulls that was fixed beforehand: one-sided error bounds, and elimination by them.
 
-Given a batch that does not depend on its own noise, for one direction y and one side with probability 1 − p,
+If the batch does not depend on its own noise, then for one direction y and one side, with probability 1 − p,
 
     ⟨θ̂ − θ*, y⟩ ≤ R √(2 log(1/p)) ‖y‖_{V⁻¹} + S ‖the part of y outside the span of the batch‖
 
-as ⟨θ̂ − θ*, y⟩ = Σ a_i η_i with a_i = yᵀV⁻¹x_i and Σ a_i² = ‖y‖²_{V⁻¹} for y in the span. All is computed in the one
-basis of ``design.Span``; what lies outside of it by its tolerance is a bias, not a width.
+as ⟨θ̂ − θ*, y⟩ = Σ a_i η_i with a_i = yᵀV⁻¹x_i and Σ a_i² = ‖y‖²_{V⁻¹} for y in the span. Everything is computed in the
+basis of ``design.Span``. Parts outside the span, up to its tolerance, enter as a bias and not as a width.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Integers = NDArray[np.int64]
 
 
 class Fit:
-    """Least squares on how often each arm was pulled and what came in all."""
+    """Least squares on the number of pulls of each arm and the sum of its rewards."""
 
     def __init__(self, X: Array, counts: Integers, sums: Array, noise: float, norm: float) -> None:
         pulled = counts > 0
@@ -45,15 +45,15 @@ class Fit:
         return np.asarray(self.mean(Y) + self.error(Y, log_term))
 
     def error(self, Y: Array, log_term: float) -> Array:
-        """By how much ⟨θ̂, y⟩ may be wrong, one side."""
+        """A one-sided bound on the error of ⟨θ̂, y⟩ for every row; each fails with probability exp(−log_term)."""
         return np.asarray(
             self.noise * np.sqrt(2.0 * log_term * self.width2(Y)) + self.norm * self.span.residual(Y)
         )
 
     def eliminate(self, Z: Array, active: Integers, log_term: float) -> tuple[Integers, int, float]:
-        """What is not surely worse than another active target, the best of it, and what that can lose.
+        """The targets that no active target surely beats, the best of them, and a bound on its loss.
 
-        Strictly worse: two copies of the best must not drop each other.
+        To beat means to be strictly better: two copies of the best target must not eliminate each other.
         """
         mean, error = self.pairs(Z[active], Z[active], log_term)
         stays = ~(mean > error).any(axis=1)
@@ -63,14 +63,14 @@ class Fit:
         return left, int(left[best]), float(losses[best])
 
     def pairs(self, Z: Array, Y: Array, log_term: float) -> tuple[Array, Array]:
-        """Estimates of ⟨θ*, y − z⟩ for every row z of Z and y of Y, and by how much they may be wrong, one side."""
+        """Estimates of ⟨θ*, y − z⟩ for every row z of Z and y of Y, and one-sided bounds on their errors."""
         span, root = self.span, np.linalg.cholesky(self.inverse)
         to_mean, to_width = (
             span.basis @ (self.estimate / span.scale),
             span.basis @ (root / span.scale[:, None]),
         )
         scale = self.noise * np.sqrt(2.0 * log_term)
-        Z, Y = np.array(Z), np.array(Y)  # what cannot be written to would be another type to the compiler
+        Z, Y = np.array(Z), np.array(Y)  # to Numba, read-only arrays would be another type
         return _pairs(Z, Y, to_mean, np.ascontiguousarray(to_width), span.basis.copy(), scale, self.norm)
 
 
@@ -78,7 +78,7 @@ class Fit:
 def _pairs(
     Z: Array, Y: Array, to_mean: Array, to_width: Array, basis: Array, scale: float, norm: float
 ) -> tuple[Array, Array]:
-    """Every vector is mapped by itself, so that copies have the same image and nothing lies between them."""
+    """Means and errors of all pairs; vectors are mapped one by one, so that copies differ by exactly 0."""
     a, b = _images(Z, to_mean, to_width, basis), _images(Y, to_mean, to_width, basis)
     n, m, r, size = len(Z), len(Y), to_width.shape[1], a.shape[1]
     mean, error = np.empty((n, m)), np.empty((n, m))
@@ -96,7 +96,7 @@ def _pairs(
 
 @jit
 def _images(Z: Array, to_mean: Array, to_width: Array, basis: Array) -> Array:
-    """Of every row its estimate, what its width is the length of, and, where there is any, its part outside."""
+    """For every row: its mean, a vector whose length is its width, and, if r < d, its part outside the span."""
     n, d = Z.shape
     r = to_width.shape[1]
     images = np.zeros((n, 1 + r + (d if r < d else 0)))

@@ -1,18 +1,18 @@
-"""One ridge regression, kept as a triangular factor that learns by rotations.
+"""One ridge regression, stored as a triangular factor that is updated by rotations.
 
 For rounds (x_i, y_i) and regularization λ let Σ = λI + Σ x_i x_iᵀ and b = Σ y_i x_i. The state holds
 
-    R   upper triangular, RᵀR = Σ        the truth
-    z   with Rᵀz = b                     the truth
-    M   lower triangular, M = R⁻ᵀ        derived from R, carried along, refreshed now and then
+    R   upper triangular, RᵀR = Σ        authoritative
+    z   with Rᵀz = b                     authoritative
+    M   lower triangular, M = R⁻ᵀ        derived from R, updated along with it, recomputed now and then
 
 so that for any x, with u = Mx,
 
     width²  ‖x‖²_{Σ⁻¹} = u·u             mean  ⟨Σ⁻¹b, x⟩ = u·z
 
-Neither subtracts, so both stay accurate for directions that were seen a million times, where xᵀΣ⁻¹x with an
-explicit inverse loses all digits of 1/λ. A round (x, y) is one more row (xᵀ, y) below (R, z); d Givens
-rotations push it in, and the same rotations turn (M over a zero row) into the new M:
+There is no cancellation, so both stay accurate for directions that were seen a million times, where xᵀΣ⁻¹x with
+an explicit inverse loses all digits of 1/λ. A round (x, y) is one more row (xᵀ, y) below (R, z). d Givens
+rotations merge it into (R, z), and the same rotations turn (M over a zero row) into the new M:
 
     G [R  z] = [R' z']      G [M] = [M']
       [xᵀ y]   [0   ·]        [0]   [· ]
@@ -22,8 +22,8 @@ layout: one array ``rows`` of shape (d, d + 2), whose row i is
 
     M_i0 ... M_ii | R_ii ... R_i,d-1 | z_i
 
-and one rotation is one pass over two rows. What is left of the row below after all of them, (m, ·, ρ), tells
-what was learned of any other vector v, since rotations keep lengths and angles:
+and one rotation is one pass over two rows. After all rotations the row below is (m, ·, ρ). It determines
+how the width and the mean of any other vector v change, since rotations keep lengths and angles:
 
     width²  falls by ⟨m, v⟩²             mean  falls by ⟨m, v⟩ ρ
 """
@@ -52,7 +52,7 @@ def reset(rows: Array, regularization: float) -> None:
 
 @jit
 def copy(source: Array, target: Array) -> None:
-    """Entry by entry: Numba takes seconds to compile an assignment of arrays."""
+    """Copy entry by entry, since Numba takes seconds to compile an assignment of arrays."""
     for i in range(source.shape[0]):
         for j in range(source.shape[1]):
             target[i, j] = source[i, j]
@@ -89,7 +89,7 @@ def solve(rows: Array, b: Array, w: Array) -> None:
     for j in range(d):
         w[j] = 0.0
     i = int(np.int64(0))
-    while i + 3 < d:  # four rows side by side, each added up in its order
+    while i + 3 < d:  # four rows at a time, each summed in the order of its entries
         u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
         for j in range(i + 1):
             u0 += rows[i, j] * b[j]
@@ -123,14 +123,14 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
 
 @jit
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
-    """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives what is left of the row below.
+    """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives the remainder of the row below.
 
-    That row is √weight ``below``: then neither a root nor a quotient lies on the way from one rotation to the
-    next. With t = (entry of x)/R_ii the tangent of its angle is √weight t, and, old values on the right,
+    During the rotations that row is √weight ``below``, so that no rotation waits for a root or a quotient of the one
+    before. With t = (entry of x)/R_ii, the tangent of its angle is √weight t and, with old values on the right,
 
         row ← cos (row + weight t below)     below ← below − t row     1/weight ← 1/weight + t²
 
-    or, as well, below ← cos (below − t row) at the same weight.
+    or, equivalently, below ← cos (below − t row) at the same weight.
     """
     d = x.size
     below[0] = 0.0
@@ -141,10 +141,10 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
     inverse_weight = 1.0 / times
     x_i = below[1]
     for i in range(d):
-        # The slot of x_i becomes zero, and next serves as the (i+1)-st entry of the row below M.
+        # The slot of x_i becomes zero; from then on it is the (i+1)-st entry of the row below M.
         next_x = below[i + 2]
         if x_i == 0.0:
-            below[i + 1] = 0.0  # the same number was stored there, but rounded in another way
+            below[i + 1] = 0.0  # next_x and this slot hold the same number, but with different rounding
         else:
             t = x_i * rows[i, i]
             next_x -= t * rows[i, i + 2]
@@ -152,7 +152,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
             stretch = math.sqrt(1.0 + tan2)  # 1/cos
             length = rows[i, i + 1]
             if tan2 <= 1.0:
-                # 1/cos = 1 + excess: written as small corrections, a small rotation rounds less.
+                # 1/cos = 1 + excess: small rotations, written as small corrections, round less.
                 excess = tan2 / (1.0 + stretch)
                 length += excess * length
                 longer = inverse_weight + t * t
@@ -182,9 +182,9 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
 
 @jit
 def refresh(rows: Array) -> None:
-    """Derive M from R anew.
+    """Recompute M from R.
 
-    Row by row, from M Rᵀ = I: this order leaves a residual on the left, M̂ = (I + E) R⁻ᵀ with ‖E‖ of the
+    M Rᵀ = I is solved row by row. This order leaves a residual on the left, M̂ = (I + E) R⁻ᵀ with ‖E‖ of the
     order of machine precision times cond(R), so that every M̂x has this *relative* error.
     """
     d = rows.shape[0]
@@ -202,8 +202,8 @@ def refresh(rows: Array) -> None:
 def log_determinant(rows: Array, regularization: float) -> float:
     """Log det(Σ/λ) = Σ_i log(R_ii²/λ), exact to rounding and never negative: Σ is at least λI.
 
-    A logarithm takes as long as a dozen products, so it is taken of the product of all quotients R_ii/√λ, which are
-    at least 1; where that leaves the range of floats, logarithms are added up. Four products side by side.
+    A logarithm takes as long as a dozen products, so it is taken once, of the product of all R_ii/√λ, which are at
+    least 1. If that product leaves the range of floats, logarithms are summed. Four partial products run in parallel.
     """
     d = rows.shape[0]
     inverse = 1.0 / math.sqrt(regularization)

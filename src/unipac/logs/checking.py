@@ -1,7 +1,7 @@
-"""What is wrong with a log, as far as it can be seen in the log itself.
+"""Errors in a log that can be detected in the log itself.
 
-The checks of frequencies compare a sum of T terms with what the propensities say, and speak up beyond `LIMIT` standard
-errors: about one sound log in 100,000. They are warnings, not proofs, except the test of linear rewards (`misfit`).
+The checks of frequencies compare a sum of T terms with its expectation under the propensities, and warn beyond `LIMIT`
+standard errors: for about one sound log in 100,000. They prove nothing, except the test of linear rewards (`misfit`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from unipac.logs.linearity import misfit
 from unipac.logs.log import Log
 
 LIMIT = 4.5
-"""Standard errors."""
+"""Number of standard errors beyond which a check warns."""
 
 FEWEST = 30
-"""Frequencies of fewer rounds are not looked at."""
+"""Frequencies of fewer rounds are not checked."""
 
 
 class Finding(NamedTuple):
-    """Something that is wrong, or at least odd.
+    """One error or oddity in a log.
 
     >>> log = Log([[1.0], [0.5]], [0, 1], [0.0, 1.0], times=[2.0, 1.0])
     >>> [finding.name for finding in check(log)]
@@ -36,24 +36,24 @@ class Finding(NamedTuple):
     name: str
     """"propensity", "overlap", "uniform", "holdout", "ids", "times", "features", "rewards" or "linearity"."""
     message: str
-    """What was expected and what was found."""
+    """The expected and the actual value."""
 
 
 def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
-    """What is wrong with a log; nothing if the list is empty.
+    """The errors in a log; the list is empty if all of these hold.
 
     - propensity: each is in (0, 1].
-    - overlap: where every propensity is below 1, the mean of 1/p is the number of actions that could have been taken:
-      above the number offered, the propensities are wrong; below, some action was never possible.
-    - uniform: where all are 1/n, each position was taken about as often as any other.
-    - holdout: the share of random rounds is about what was asked for.
-    - ids: none comes twice; times: they do not go back.
-    - features: no column is always 0, and one at most is constant; rewards: they are not all the same.
+    - overlap: if every propensity is below 1, the mean of 1/p is about the number of actions offered. If it is
+      above, the propensities are too small; if below, they are too large or some action was never possible.
+    - uniform: if all propensities are 1/n, each position was taken about equally often.
+    - holdout: the share of random rounds is about the requested one.
+    - ids: no id occurs twice; times: they never decrease.
+    - features: no column is always 0, and at most one is constant; rewards: they are not all equal.
     - linearity, with ``noise``: the rewards can be linear in the vectors (`misfit`, with α = 0.01).
 
     Args:
         log: the log.
-        noise: R, the sub-Gaussian scale of the noise, if linear rewards are to be tested.
+        noise: R, the sub-Gaussian scale of the noise; if None, linear rewards are not tested.
 
     Example:
         >>> log = Log([[1.0, 0.0], [1.0, 0.5]], [0, 1, 0], [0.0, 1.0, 0.5], times=[1.0, 3.0, 2.0])
@@ -61,13 +61,13 @@ def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
         [Finding(name='times', message='round 2 was made before round 1, at 2 after 3')]
     """
     _checks.require(isinstance(log, Log), "log", "a Log", log)
-    found = [*_propensities(log), *_holdout(log), *_names(log), *_columns(log)]
+    findings = [*_propensities(log), *_holdout(log), *_names(log), *_columns(log)]
     if noise is not None and len(log) > 0:
         tested = misfit(log, noise=noise)
         if tested.found:
-            words = f"{tested.statistic:.3g} where linear ones stay below {tested.threshold:.3g} with probability 0.99"
-            found.append(Finding("linearity", f"rewards are not linear, or noisier than said: {words}"))
-    return found
+            words = f"{tested.statistic:.3g} > {tested.threshold:.3g}, of probability <= 0.01 otherwise"
+            findings.append(Finding("linearity", f"rewards are not linear, or noisier than stated: {words}"))
+    return findings
 
 
 def _propensities(log: Log) -> Iterator[Finding]:
@@ -90,7 +90,7 @@ def _propensities(log: Log) -> Iterator[Finding]:
             count = int((log.index == k).sum())
             if abs(count - expected) > LIMIT * error:
                 yield Finding(
-                    "uniform", f"position {k} was taken {count} times, and uniformly {expected:.0f} times"
+                    "uniform", f"position {k} was taken {count} times; uniform choices expect {expected:.0f}"
                 )
         return
     excess = 1.0 / p - sizes

@@ -1,6 +1,6 @@
-"""Whether rewards can be linear in the vectors: a test that is valid for logs of any policy.
+"""A test of whether rewards can be linear in the vectors; it is valid for logs of any policy.
 
-With y_t = ⟨μ*, x_t⟩ + ε_t and vectors z_t made of x_t alone, for any λ > 0 and V = λI + Σ z_t z_tᵀ,
+With y_t = ⟨μ*, x_t⟩ + ε_t and vectors z_t that are functions of x_t, for any λ > 0 and V = λI + Σ z_t z_tᵀ,
 
     P( ‖Σ z_t ε_t‖²_{V⁻¹} ≥ R² [log det(V/λ) + 2 log(1/α)] ) ≤ α
 
@@ -8,8 +8,8 @@ With y_t = ⟨μ*, x_t⟩ + ε_t and vectors z_t made of x_t alone, for any λ >
 
     min_θ ‖b − Gθ‖²_{V⁻¹} above that bound
 
-happens with probability at most α if the rewards are linear in x and the noise has scale R. Here z is x and its
-products x_i x_j, or its squares alone where there would be too many.
+happens with probability at most α if the rewards are linear in x and the noise has scale R. Here z consists of x and
+the products x_i x_j, or only the squares if there were too many products.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from unipac.theory import radii
 Array = NDArray[np.float64]
 
 MOST_PAIRED = 30
-"""Up to this dimension all products of two entries are looked at."""
+"""Up to this dimension all products of two entries are used."""
 
 PART = 4096
-"""Rounds whose products are in memory at once."""
+"""Number of rounds whose products are in memory at once."""
 
 
 class Misfit(NamedTuple):
@@ -41,9 +41,9 @@ class Misfit(NamedTuple):
     """
 
     statistic: float
-    """The distance of the rewards from linear ones, √ of the minimum."""
+    """The distance of the rewards from linear ones: the square root of the minimum."""
     threshold: float
-    """More than this has probability at most α if rewards are linear."""
+    """If rewards are linear, the statistic exceeds this with probability at most α."""
 
     @property
     def found(self) -> bool:
@@ -52,13 +52,13 @@ class Misfit(NamedTuple):
 
 
 def misfit(log: Log, *, noise: SupportsFloat, alpha: SupportsFloat = 0.01) -> Misfit:
-    """Whether the rewards of a log can be linear in the vectors of the actions taken.
+    """Test whether the rewards of a log can be linear in the vectors of the actions taken.
 
-    Found means: with probability 1 − ``alpha`` the rewards are not linear, or their noise is larger than said. Not
-    found means little: there may be too few rounds, or another misfit than that of second order.
+    If ``found``, the rewards are not linear or their noise is larger than ``noise``; this is wrong with probability at
+    most ``alpha``. If not, little follows: there may be too few rounds, or a misfit that is not of second order.
 
     Args:
-        log: of any policy.
+        log: a log of any policy.
         noise: R, the sub-Gaussian scale of the noise.
         alpha: the probability of a false alarm.
 

@@ -1,4 +1,4 @@
-"""A log of decisions: what was offered, what was taken, what it brought."""
+"""A log of decisions: the actions offered, the action taken, and its reward."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TOLERANCE = 1e-9
-"""Relative; by so much a propensity may differ from 1/n and the choice still be uniform."""
+"""Relative difference from 1/n up to which a propensity counts as uniform."""
 
 
 class Log:
     """T logged decisions in the order in which they were made.
 
     Args:
-        sets: what was offered: (T, n, d), or (n, d) if it was the same in all rounds, or T arrays (n_t, d).
-        index: which of them was taken, integers (T,).
-        rewards: what it brought, (T,).
-        propensities: with which probability it was taken, (T,), if that is known.
-        ids: names of the decisions, if they have any.
-        times: when they were made, (T,), if that is known.
-        holdout: in which rounds the choice was random and not the agent's, booleans (T,), if there is a holdout.
-        holdout_share: the share of such rounds that was asked for.
+        sets: the actions offered: (T, n, d), or (n, d) if they were the same in all rounds, or T arrays (n_t, d).
+        index: index of the action taken in its set, integers (T,).
+        rewards: rewards of the actions taken, (T,).
+        propensities: probabilities with which these actions were taken, (T,), if known.
+        ids: ids of the decisions, if they have any.
+        times: times of the decisions, (T,), if known.
+        holdout: whether the choice was random instead of the agent's, booleans (T,), if there is a holdout.
+        holdout_share: the requested share of holdout rounds.
 
     Raises:
-        ValueError: if shapes do not fit, an index is not one of its set, or numbers are not finite. What is odd but
-            possible is told by `check`.
+        ValueError: if shapes do not match, an index is outside its set, or numbers are not finite. For oddities that
+            are possible, see `check`.
 
     Attributes:
-        vectors: all offered vectors below each other, or those of one set if it was always the same.
-        starts: at which row of them the set of each round begins, (T,).
-        sizes: how many actions each round offered, (T,).
+        vectors: all offered vectors, stacked, (N, d); only one set if it was always the same.
+        starts: row of ``vectors`` at which the set of each round begins, (T,).
+        sizes: number of actions offered in each round, (T,).
 
     Example:
         >>> log = Log([[1.0, 0.0], [0.0, 1.0]], index=[0, 1, 1], rewards=[0.0, 1.0, 1.0])
@@ -74,7 +74,7 @@ class Log:
             t = int(bad[0])
             check.require(False, f"index[{t}]", f"from 0 to {sizes[t] - 1}", int(taken[t]))
         self.vectors = read_only(vectors)
-        """All vectors that were offered, (N, d), round by round; each set once where sets do not change."""
+        """All vectors that were offered, (N, d), round by round; only one set if sets do not change."""
         self.starts, self.sizes = starts, sizes
         self.index = taken.astype(np.int64)
         self.rewards = read_only(y.copy())
@@ -138,7 +138,7 @@ class Log:
         return f"<Log: {len(self):,} rounds, {count} actions in dimension {self.dim}, mean reward {mean:.6g}>"
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns as `read` takes them from a table: ``vectors``, ``index``, ``reward``, and what else is known."""
+        """Columns in the format of `from_frame`: ``vectors``, ``index``, ``reward``, and the optional ones it has."""
         columns: dict[str, list[Any]] = {
             "vectors": [self.offered(t).tolist() for t in range(len(self))],
             "index": self.index.tolist(),
@@ -160,9 +160,9 @@ def uniform(instance: BanditInstance, rounds: int, *, seed: int = 0) -> Log:
     """A log of uniform choices on an instance, with their propensities.
 
     Args:
-        instance: from ``unipac.envs`` or ``unipac.data``.
-        rounds: how many.
-        seed: of the contexts and the noise; the choices have a stream of their own.
+        instance: an instance from ``unipac.envs`` or ``unipac.data``.
+        rounds: number of rounds.
+        seed: seed of the contexts and the noise; the choices use a separate stream.
 
     Example:
         >>> from unipac.envs import sphere
@@ -177,7 +177,7 @@ def uniform(instance: BanditInstance, rounds: int, *, seed: int = 0) -> Log:
 
 
 def _stacked(sets: Any, rounds: int) -> tuple[Array, IntArray, IntArray]:
-    """All vectors one below the other, where the set of each round begins, and how many it has."""
+    """All vectors, stacked; the row where the set of each round begins; and the size of each set."""
     try:
         array = np.asarray(sets, dtype=np.float64)
     except (TypeError, ValueError):
@@ -205,7 +205,7 @@ def _stacked(sets: Any, rounds: int) -> tuple[Array, IntArray, IntArray]:
 
 
 def _optional(name: str, values: ArrayLike | None, rounds: int) -> Array | None:
-    """Numbers (T,), or None; what they mean is for `check` to judge."""
+    """Finite numbers (T,), or None; `check` judges whether they are plausible."""
     if values is None:
         return None
     array = floats(name, values)

@@ -23,12 +23,12 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
     r"""The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
 
     Args:
-        path: of the file.
-        features: for events without vectors, the map that made them: ``features(context, actions)`` gives an (n, d)
-            array, or an object with ``vectors``. By default the one that the first event tells, if it tells one.
+        path: path of the file.
+        features: for events without vectors, the map that made them: ``features(context, actions)`` returns an (n, d)
+            array, or an object with ``vectors``. By default the map in the first event, if there is one.
 
     Raises:
-        ValueError: if something in the file is not as it should be; says in which line.
+        ValueError: if the file has an error; says in which line.
 
     Example:
         >>> import tempfile
@@ -54,16 +54,16 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
 
 
 def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | None = None) -> Log:
-    """The log that the events of a deployment tell, the decisions in their order.
+    """The log from the events of a deployment, with the decisions in their order.
 
-    A decision is part of it once its reward is final: with a window, when it was released (its reward, else the
-    default; without a default it is left out), since rewards that come early would be kept because of what they are.
-    Without a window, when its reward has come. What was forgotten is left out, what the holdout chose is kept
-    and marked.
+    A decision is in the log once its reward is final. Without a window, that is when the reward has come. With a
+    window, it is when the decision was released, with its reward or else the default; without either it is left
+    out. (Rewards that come early would otherwise be selected by their values.) Forgotten decisions are left out;
+    those of the holdout are kept and marked.
 
     Args:
-        events: as dicts, from the first one on, which is the specification.
-        features: as in `read`.
+        events: all events, as dicts; the first one is the specification.
+        features: the map for events without vectors, as in `read`.
 
     Example:
         >>> decide = {"kind": "decide", "at": 0.0, "vectors": [[1.0], [0.5]], "propensity": 1.0, "holdout": False}
@@ -96,13 +96,13 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
                 decisions[event["id"]] = event
                 open_[event["id"]] = event["seq"]
             elif kind == "reward":
-                check.require(event["id"] in open_, "id", "that of a decision that waits", event["id"])
+                check.require(event["id"] in open_, "id", "that of an open decision", event["id"])
                 rewards[event["id"]] = event["value"]
                 if not windowed:
                     final[event["id"]] = event["value"]
                     del open_[event["id"]]
             elif kind == "release":
-                while open_ and next(iter(open_.values())) <= event["through"]:  # they are in their order
+                while open_ and next(iter(open_.values())) <= event["through"]:  # in the order of seq
                     id_ = next(iter(open_))
                     del open_[id_]
                     reward = rewards.get(id_, spec.get("default"))
@@ -116,15 +116,15 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
         except (KeyError, TypeError, ValueError) as error:
             why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"event {number}: {why}") from None
-    told = features if features is not None else _told(spec)
+    mapped = features if features is not None else _features_of(spec)
     kept = [event for id_, event in decisions.items() if id_ in final]
     return Log(
-        [_vectors(event, told) for event in kept],
+        [_vectors(event, mapped) for event in kept],
         np.array([event["index"] for event in kept], dtype=np.int64),
         np.array([final[event["id"]] for event in kept], dtype=np.float64),
-        _known([event.get("propensity") for event in kept]),
+        _if_complete([event.get("propensity") for event in kept]),
         ids=[event["id"] for event in kept],
-        times=_known([event.get("at") for event in kept]),
+        times=_if_complete([event.get("at") for event in kept]),
         holdout=np.array([bool(event.get("holdout")) for event in kept], dtype=np.bool_),
         holdout_share=spec.get("holdout"),
     )
@@ -133,8 +133,8 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
 def from_frame(frame: Any) -> Log:
     """The log in a table with one row per round: a frame of pandas, polars or arrow, or a mapping of columns.
 
-    Columns: ``vectors`` (the offered vectors, a list of lists), ``index``, ``reward``; and if they are there
-    ``propensity``, ``id``, ``at`` and ``holdout``. `Log.to_dict` gives such columns.
+    Required columns: ``vectors`` (the offered vectors, a list of lists), ``index`` and ``reward``. Optional columns:
+    ``propensity``, ``id``, ``at`` and ``holdout``. `Log.to_dict` returns such columns.
 
     Example:
         >>> from_frame({"vectors": [[[1.0], [0.5]]], "index": [1], "reward": [0.3]})
@@ -148,9 +148,9 @@ def from_frame(frame: Any) -> Log:
         [np.array([list(row) for row in one], dtype=np.float64) for one in columns["vectors"]],
         np.array(columns["index"]),
         np.array(columns["reward"], dtype=np.float64),
-        _known(columns.get("propensity", [])) if "propensity" in columns else None,
+        _if_complete(columns["propensity"]) if "propensity" in columns else None,
         ids=columns.get("id"),
-        times=_known(columns["at"]) if "at" in columns else None,
+        times=_if_complete(columns["at"]) if "at" in columns else None,
         holdout=None if holdout is None else np.array(holdout, dtype=np.bool_),
     )
 
@@ -170,28 +170,28 @@ def _events(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def _vectors(event: Mapping[str, Any], features: Features | None) -> Any:
-    """What was offered, (n, d)."""
-    told = event.get("vectors")
-    if told is not None:
-        return np.array(told, dtype=np.float64)
+    """The offered vectors, (n, d)."""
+    vectors = event.get("vectors")
+    if vectors is not None:
+        return np.array(vectors, dtype=np.float64)
     if features is None:
         raise ValueError(
-            f"features must be given, as decision {event['id']!r} tells context and ids but no vectors, got None"
+            f"features must be given, as decision {event['id']!r} has context and ids but no vectors, got None"
         )
     made = features(event["context"], event["actions"])
     return np.array(getattr(made, "vectors", made), dtype=np.float64)
 
 
-def _told(spec: Mapping[str, Any]) -> Features | None:
-    """The features that a specification tells, where this version knows them."""
+def _features_of(spec: Mapping[str, Any]) -> Features | None:
+    """The feature map in a specification; None if there is none, or if this version has no maps."""
     if spec.get("features") is None or importlib.util.find_spec("unipac.features") is None:
         return None
     maker: Features = importlib.import_module("unipac.features").from_json(spec["features"])
     return maker
 
 
-def _known(values: list[Any]) -> Any:
-    """Numbers; None if one is missing."""
+def _if_complete(values: list[Any]) -> Any:
+    """The values as an array of numbers; None if one is missing."""
     return None if any(one is None for one in values) else np.array(values, dtype=np.float64)
 
 

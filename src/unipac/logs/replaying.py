@@ -1,10 +1,10 @@
-"""Replay: what a learning agent would have earned, from a log of uniform choices (Li, Chu, Langford and Wang 2011).
+"""Replay: the rewards of a learning agent, estimated from a log of uniform choices (Li, Chu, Langford and Wang 2011).
 
     for each logged round (D, k, r):
-        the agent chooses from D; if it takes k, it learns r, and the round counts; else the round never happened
+        the agent chooses from D; if it takes k, it learns r, and the round counts; else the round is discarded
 
-Where the log chose uniformly and independently of everything else, the rounds that count have the distribution of those
-that the agent would have seen live. About one round in n counts.
+If the logged choices are uniform and independent of everything else, the rounds that count have the same distribution
+as the rounds of a live agent. About one round in n counts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Replay(NamedTuple):
     """
 
     rounds: NDArray[np.int64]
-    """Their numbers in the log."""
+    """Numbers of these rounds in the log."""
     rewards: NDArray[np.float64]
-    """What they brought."""
+    """Rewards of these rounds."""
 
     @property
     def mean(self) -> float:
@@ -40,7 +40,7 @@ class Replay(NamedTuple):
 
     @property
     def standard_error(self) -> float:
-        """Of the mean, for a policy that does not learn; NaN with fewer than two rounds."""
+        """Standard error of the mean, valid for a policy that does not learn; NaN with fewer than two rounds."""
         count = len(self.rewards)
         return float(self.rewards.std(ddof=1) / math.sqrt(count)) if count > 1 else math.nan
 
@@ -49,11 +49,11 @@ def replay(agent: BanditAgent, log: Log) -> Replay:
     """Let an agent choose and learn on the rounds of a log of uniform choices.
 
     Args:
-        agent: learns, as in ``play``.
-        log: its propensities must be 1/n in every round; `check` compares them with what was taken.
+        agent: the agent; it learns, as in ``play``.
+        log: its propensities must be 1/n in every round; `check` compares them with the actions taken.
 
     Raises:
-        ValueError: if the log does not say that it was uniform.
+        ValueError: if the propensities are missing or not uniform.
 
     Example:
         >>> from unipac import LinUCB
@@ -66,8 +66,8 @@ def replay(agent: BanditAgent, log: Log) -> Replay:
     """
     check.require(isinstance(agent, BanditAgent), "agent", "a bandit agent", agent)
     check.require(isinstance(log, Log), "log", "a Log", log)
-    known = "unknown propensities" if log.propensities is None else "others"
-    check.require(log.is_uniform, "log", "one of uniform choices, with propensities 1/n", known)
+    instead = "unknown propensities" if log.propensities is None else "others"
+    check.require(log.is_uniform, "log", "one of uniform choices, with propensities 1/n", instead)
     taken, rewards = log.index.tolist(), log.rewards.tolist()
     counted: list[int] = []
     for t, (k, reward) in enumerate(zip(taken, rewards, strict=True)):

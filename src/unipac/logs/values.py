@@ -1,15 +1,15 @@
-"""What a policy earns, with proven bounds: the certified direct method.
+"""The mean reward of a policy, with proven bounds: the certified direct method.
 
-An agent that has learned the rounds of a log knows, with probability 1 − δ, a set that contains μ*: an ellipsoid, or
-several. The mean reward of a policy π on contexts x_1, ..., x_T is ⟨μ*, m⟩ for
+An agent that has learned the rounds of a log has a set that contains μ* with probability 1 − δ: an ellipsoid, or an
+intersection of several. The mean reward of a policy π on contexts x_1, ..., x_T is ⟨μ*, m⟩ for
 
     m = 1/T Σ_t Σ_k π(k | x_t) φ(x_t, k),
 
 and the set bounds ⟨μ*, m⟩ for every vector m at once. So the intervals of all policies, and of the differences of any
-two, hold together with that probability, whichever policy is asked for after looking at the log, whichever actions the
-log never took. What is assumed is what the agent assumes: E[reward | x, k] = ⟨μ*, φ(x, k)⟩ with ‖μ*‖ ≤ norm, noise that
-is sub-Gaussian with scale ``noise``, actions chosen without knowledge of their own noise, no round left out or kept
-because of its reward. `misfit` tests the first of these.
+two, hold together with that probability, even if a policy was chosen after looking at the log, and even for actions
+that the log never took. The assumptions are those of the agent: E[reward | x, k] = ⟨μ*, φ(x, k)⟩ with ‖μ*‖ ≤ norm;
+noise that is sub-Gaussian with scale ``noise``; actions chosen without knowledge of their own noise; and no round left
+out or kept because of its reward. `misfit` tests the first of these.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Array = NDArray[np.float64]
 Policy = Callable[[Array], Any] | ArrayLike
 
 ROUNDING = 1e-9
-"""Probabilities may sum to 1 with so much of an error."""
+"""Largest difference between the sum of probabilities and 1."""
 
 
 class Interval(NamedTuple):
-    """What is known of the mean reward of a policy, or of a difference of two.
+    """An estimate of the mean reward of a policy, or of the difference of two, with bounds.
 
     >>> Interval(estimate=0.5, lower=0.4, upper=0.7, certified=True).width
     0.3
@@ -44,15 +44,15 @@ class Interval(NamedTuple):
     estimate: float
     """⟨θ, m⟩ for the regression θ of the set that has the least upper bound."""
     lower: float
-    """NaN where nothing is proven, or the bounds contradict each other."""
+    """The lower bound; NaN if nothing is proven, or if the bounds contradict each other."""
     upper: float
-    """The same."""
+    """The upper bound; NaN in the same cases."""
     certified: bool
-    """Whether the bounds are proven under the agent's assumptions, and nothing has refuted these."""
+    """Whether the bounds are proven under the agent's assumptions, and the data do not refute these."""
 
     @property
     def width(self) -> float:
-        """From the lower to the upper bound."""
+        """The upper bound minus the lower one."""
         return self.upper - self.lower
 
 
@@ -65,15 +65,15 @@ class Comparison(NamedTuple):
     """
 
     first: Interval
-    """Of the first policy alone."""
+    """The interval of the first policy alone."""
     second: Interval
-    """Of the second."""
+    """The interval of the second policy alone."""
     difference: Interval
-    """Of the first less the second: narrower than the two intervals tell, as what they share cancels."""
+    """The interval of the first minus the second: narrower than the two imply, since what they share cancels."""
 
     @property
     def winner(self) -> str | None:
-        """The "first" or the "second" where the difference is proven not to be 0, else None."""
+        """``"first"`` or ``"second"`` if the difference is proven not to be 0, else None."""
         if self.difference.lower > 0.0:
             return "first"
         return "second" if self.difference.upper < 0.0 else None
@@ -83,13 +83,13 @@ def value(agent: BanditAgent, log: Log, policy: Policy, *, learned: bool = False
     """The mean reward of a policy on the contexts of a log.
 
     Args:
-        agent: a fresh agent, of which a copy absorbs the log; it says what is assumed (``noise``, ``norm``, δ). With
-            ``learned``, one that knows all that it should, and is asked as it is.
+        agent: a fresh agent, which sets the assumptions (``noise``, ``norm``, δ); a copy of it absorbs the log. With
+            ``learned``, an agent that has learned all data already; it is used as it is.
         log: the contexts, and the rounds to learn from.
         policy: a function of the offered vectors (n, d) that returns an index or n probabilities; or the indexes of all
             rounds, integers (T,); or their probabilities, (T, n).
-        learned: whether the agent has learned the log already, because it made it or absorbed it. Learned twice, a log
-            would seem to be twice as long: so an agent that has learned anything is refused without this word.
+        learned: whether the agent has learned the log already, because it made it or absorbed it. To learn a log twice
+            would count its data twice. So an agent that has learned anything is refused unless this is True.
 
     Returns:
         An interval that holds for all policies at once with probability 1 − δ.
@@ -104,16 +104,16 @@ def value(agent: BanditAgent, log: Log, policy: Policy, *, learned: bool = False
         >>> known.certified
         True
     """
-    knows = _learned(agent, log, learned)
-    return _interval(knows, _mean_vector(log, policy, "policy"), knows.reward_range)
+    trained = _learned(agent, log, learned)
+    return _interval(trained, _mean_vector(log, policy, "policy"), trained.reward_range)
 
 
 def compare(
     agent: BanditAgent, log: Log, first: Policy, second: Policy, *, learned: bool = False
 ) -> Comparison:
-    """Which of two policies earns more on the contexts of a log, and by how much.
+    """Compare the mean rewards of two policies on the contexts of a log.
 
-    Arguments are those of `value`. All three intervals hold together, with those of all other policies.
+    The arguments are those of `value`. All three intervals hold together, and with those of all other policies.
 
     Example:
         >>> from unipac import OFUL
@@ -123,17 +123,17 @@ def compare(
         >>> found.winner, found.difference.lower > 0.1
         ('first', True)
     """
-    knows = _learned(agent, log, learned)
+    trained = _learned(agent, log, learned)
     a, b = _mean_vector(log, first, "first"), _mean_vector(log, second, "second")
-    limits = knows.reward_range
+    limits = trained.reward_range
     spread = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
     return Comparison(
-        _interval(knows, a, limits), _interval(knows, b, limits), _interval(knows, a - b, spread)
+        _interval(trained, a, limits), _interval(trained, b, limits), _interval(trained, a - b, spread)
     )
 
 
 def _learned(agent: BanditAgent, log: Log, learned: bool) -> BanditAgent:
-    """An agent that knows the log."""
+    """An agent that has learned the log: the agent itself, or a copy."""
     check.require(isinstance(agent, BanditAgent), "agent", "a bandit agent", agent)
     check.require(isinstance(log, Log) and len(log) > 0, "log", "a Log with at least one round", log)
     check.require(log.dim == agent.dim, "log", f"of dimension {agent.dim}, as the agent is", log.dim)
@@ -145,7 +145,7 @@ def _learned(agent: BanditAgent, log: Log, learned: bool) -> BanditAgent:
     check.require(
         agent.rounds == 0,
         "agent",
-        "fresh, or else learned=True say that it knows the log, which must not be learned twice",
+        "fresh; pass learned=True if it has learned the log, which must not be learned twice",
         agent,
     )
     fresh = copy.copy(agent)
@@ -154,7 +154,7 @@ def _learned(agent: BanditAgent, log: Log, learned: bool) -> BanditAgent:
 
 
 def _mean_vector(log: Log, policy: Policy, name: str) -> Array:
-    """The mean of the vectors that a policy takes."""
+    """The mean m of the vectors that a policy takes."""
     total = np.zeros(log.dim)
     if callable(policy):
         for t in range(len(log)):
@@ -169,7 +169,7 @@ def _mean_vector(log: Log, policy: Policy, name: str) -> Array:
 
 
 def _taken(X: Array, choice: Any, name: str) -> Array:
-    """The vector of one choice: of an index, or the mean one of probabilities."""
+    """The vector of one choice: that of an index, or the mean under probabilities."""
     if np.ndim(choice) == 0:
         return np.asarray(X[check.count(name, choice, least=0, most=len(X) - 1)])
     chances = np.asarray(choice, dtype=np.float64)
@@ -180,7 +180,7 @@ def _taken(X: Array, choice: Any, name: str) -> Array:
 
 
 def _interval(agent: BanditAgent, m: Array, limits: tuple[float, float] | None) -> Interval:
-    """Bounds on ⟨μ*, m⟩; m may be longer than any action, as differences are."""
+    """Bounds on ⟨μ*, m⟩; m may be longer than any action, as a difference of two is."""
     with agent._lock:
         mean, _, ucb, lcb = (float(column[0]) for column in agent._bounds(np.ascontiguousarray(m)[None]))
         proven = agent.certified and agent.consistent

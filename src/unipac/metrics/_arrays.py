@@ -1,4 +1,4 @@
-"""Arrays from users, with errors that name them."""
+"""Checks of arrays from users; errors name the argument."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ def numbers(name: str, values: ArrayLike) -> FloatArray:
 
 
 def moderate(name: str, values: FloatArray) -> FloatArray:
-    """The same, if no number is too large to be added up; NaN is left to the caller."""
+    """The same array; numbers too large for sums are refused, and NaN is left to the caller."""
     if values.size > 0 and np.abs(values).max(initial=0.0, where=~np.isnan(values)) > LARGEST:
         raise ValueError(f"{name} must be within ±{LARGEST:g}, got {check.shown(values)}")
     return values

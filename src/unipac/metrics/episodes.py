@@ -12,21 +12,21 @@ from unipac.metrics._arrays import FloatArray, moderate, numbers
 def aggregate_certificate(
     bounds: ArrayLike, rewards: ArrayLike, *, horizon: int, delta: float = 0.05
 ) -> FloatArray:
-    """A bound on the regret after each episode, from what an agent can see.
+    """A bound on the regret after each episode, from quantities that an agent can observe.
 
     If `bounds` are upper bounds on V*_1 (those of a certified agent are, with its own probability), then with
     probability 1 - `delta`, for all n at once, the sum of the first n gaps is at most
 
         Σ_{k ≤ n} (bound_k − reward_k) + H √(n log(n(n + 1)/δ)/2).
 
-    Why: reward_k, the sum of the rewards of episode k, has the mean V^π_1 of the policy of that episode
-    given the past and lies in [0, H], so Hoeffding's inequality for martingales bounds Σ (V^π − reward) by
-    the second term, at each n with probability 1 − δ/(n(n+1)).
+    Proof: Given the past, reward_k, the sum of the rewards of episode k, lies in [0, H] and has the mean V^π_1 of
+    that episode's policy. So Hoeffding's inequality for martingales bounds Σ (V^π − reward) by the second term,
+    at each n with probability 1 − δ/(n(n+1)).
 
     Args:
         bounds: (K,), ``trace.bound``.
         rewards: (K,), ``trace.reward``.
-        horizon: H, when the reward of a stage is in [0, 1].
+        horizon: H, if the reward of a stage is in [0, 1].
         delta: δ.
 
     Example:
@@ -45,7 +45,7 @@ def aggregate_certificate(
 
 
 def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -> FloatArray:
-    """The second term of `aggregate_certificate` after so many episodes.
+    """The second term of `aggregate_certificate` after n episodes.
 
     Args:
         episodes: n >= 1, one number or an array.

@@ -21,7 +21,7 @@ def regret(gaps: ArrayLike) -> FloatArray:
 
 
 def mistakes(gaps: ArrayLike, eps: ArrayLike) -> np.int64 | NDArray[np.int64]:
-    """Number of rounds whose gap is larger than eps, strictly.
+    """Number of rounds whose gap is strictly larger than eps.
 
     Args:
         gaps: (T,) or (runs, T).
@@ -85,10 +85,10 @@ def certificate_violations(
 
 
 def coverage(covered: ArrayLike) -> float:
-    """Fraction of the runs in which the truth never left its set.
+    """Fraction of the runs in which every confidence set contained the truth.
 
     Args:
-        covered: booleans, (T,) or (runs, T): whether the set of a round held the truth.
+        covered: booleans, (T,) or (runs, T): whether the set of a round contained the truth.
 
     Example:
         >>> coverage([[True, True, True], [True, False, True]])
@@ -96,7 +96,7 @@ def coverage(covered: ArrayLike) -> float:
     """
     try:
         covered = np.asarray(covered)
-    except ValueError:  # of lists of different lengths
+    except ValueError:  # lists of different lengths
         covered = np.empty(0)
     if covered.dtype != np.bool_ or covered.ndim not in (1, 2) or covered.size == 0:
         raise ValueError(

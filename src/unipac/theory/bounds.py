@@ -1,8 +1,8 @@
-"""How large levels can become and how many mistakes can be made: bounds with explicit constants.
+"""Bounds with explicit constants on the size of levels and on the number of mistakes.
 
-All of them rest on one count. A round that enters level l as its second or later member has width² > 4^-l
-there, so it raises log det Σ_l by more than log(1 + 4^-l), while m actions of norm at most L keep
-log det(Σ_l/λ) ≤ d log(1 + mL²/(dλ)). Nested levels only make widths smaller, so each keeps the same bound.
+All of them rest on one argument. A round that enters level l as its second or later member has width² > 4^-l
+there, so it raises log det Σ_l by more than log(1 + 4^-l). On the other hand, m actions of norm at most L keep
+log det(Σ_l/λ) ≤ d log(1 + mL²/(dλ)). Nesting the levels only makes widths smaller, so the same bound holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unipac.theory import radii
 Radius = Literal["theorem", "determinant", "mixture"]
 
 LARGEST_LEVEL = 400
-"""4^-400 is far below the smallest accuracy for which bounds are given."""
+"""4^-400 is far below the smallest accuracy for which there are finite bounds."""
 
 
 def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0) -> int:
@@ -46,9 +46,9 @@ def _level_size(d: int, level: int, ratio: float) -> int:
     def excess(m: float) -> float:
         return (m - 1.0) * step - d * math.log1p(m * ratio)
 
-    from scipy.optimize import brentq  # here, since it takes a third of the time of `import unipac`
+    from scipy.optimize import brentq  # local, since it takes a third of the time of `import unipac`
 
-    # The excess is convex in m and negative at m = 1, so it has one zero beyond.
+    # The excess is convex in m and negative at m = 1, so it has exactly one zero above 1.
     upper = 2.0
     while excess(upper) <= 0.0:
         upper *= 2.0
@@ -57,7 +57,7 @@ def _level_size(d: int, level: int, ratio: float) -> int:
 
 
 def largest_number(excess: Callable[[int], float]) -> int:
-    """The largest m with excess(m) ≥ 0, of a function that is concave, or else falls below 0 once and for all.
+    """The largest m with excess(m) ≥ 0, or 0; the function must be concave, or stay below 0 once it falls below.
 
     >>> largest_number(lambda m: 10.5 - m), largest_number(lambda m: -m - 1)
     (10, 0)
@@ -87,11 +87,11 @@ def mistake_bound(
 ) -> float:
     """With probability 1 − δ, for all ε at once: the number of rounds with a gap above ε is at most this.
 
-    Rounds of level l > 1 have a gap of at most 2 β_{l-1} 2^-(l-1), so mistakes happen on levels l ≤ l*
-    only, where l* is the last level for which this exceeds ε (and at least 1); the bound is Σ_{l ≤ l*}
-    ``level_size``. β_l is the radius of a full level: of C^l, or of C^1 ∪ ... ∪ C^l if ``nested``.
-    ``all_data`` gives half of δ to the set of all data. It is infinite for ε below about 1e-11, since
-    actions of norm below 1e-12 L are not stored.
+    Rounds of level l > 1 have a gap of at most 2 β_{l-1} 2^-(l-1). So mistakes happen only on levels l ≤ l*,
+    where l* is the last level for which this exceeds ε (and at least 1); the bound is Σ_{l ≤ l*}
+    ``level_size``. β_l is the radius of a full level: of C^l, or of C^1 ∪ ... ∪ C^l if ``nested``. With
+    ``all_data``, half of δ goes to the set of all data. The bound is infinite for ε below about 1e-11,
+    since actions of norm below 1e-12 L are not stored.
 
     >>> mistake_bound(0.5, 3, 0.05)      # paper's constants: 1.5e8
     35336
@@ -118,10 +118,10 @@ def staircase(
     regularization: float = 1.0,
     action_norm: float = 1.0,
 ) -> list[tuple[int, int, float]]:
-    """The levels that ``mistake_bound`` counts: (level, the most rounds it can hold, the most that one can lose).
+    """The levels that ``mistake_bound`` counts, as (level, its most rounds, the largest gap of a round).
 
-    Those are the steps by which the bound on mistakes grows as ε falls. A ``ValueError`` where the bound is
-    infinite.
+    These are the steps by which the bound on mistakes grows as ε falls. Where the bound is infinite, a
+    ``ValueError`` is raised.
 
     >>> staircase(1.0, 1, 0.05)[-2:]              # level 5 loses at most 0.57, so it does not count at ε = 1
     [(3, 385, 1.926...), (4, 1943, 1.058...)]
@@ -149,7 +149,7 @@ def regret_bound(
 ) -> float:
     """The regret that uniform-PAC implies (Dann et al. 2017, Theorem 3), with probability 1 − δ for all K.
 
-    Regret(K) ≤ ∫ min(K, N_ε) dε: in the worst case the levels fill from the largest gap down.
+    Regret(K) ≤ ∫ min(K, N_ε) dε: in the worst case the levels fill in order of decreasing gap.
 
     >>> regret_bound(10, 1, 0.05)        # level 1 alone, with the trivial gap 2
     20.0
@@ -205,9 +205,9 @@ def pac_bound(
 
 
 def steady_from(regularization: float, action_norm: float) -> int:
-    """Beyond this level β_l 2^-l decreases.
+    """A level beyond which β_l 2^-l decreases.
 
-    From 4^l ≥ 64 λ/L² on a full level has log det(Σ/λ) > 5d and the next less than 3d more, so β_l does not double.
+    If 4^l ≥ 64 λ/L², a full level has log det(Σ/λ) > 5d, and the next one less than 3d more. So β_l does not double.
     """
     return max(3, 4 + math.ceil(math.log(regularization / action_norm**2, 4)))
 
@@ -252,7 +252,7 @@ class _LevelBounds:
             )
 
     def _beta(self, level: int, members: int) -> float:
-        """The radius of a level with so many members in its set."""
+        """The radius of a level whose set has this many members."""
         if self.radius == "theorem":
             return radii.theorem(self.dim, level, self.delta)
         growth = members * self.action_norm**2 / (self.dim * self.regularization)
@@ -267,12 +267,12 @@ class _LevelBounds:
 
     @property
     def steady_from(self) -> int:
-        """Beyond this level gaps decrease; those of ``theorem`` do from l = 2 on."""
+        """A level beyond which gaps decrease; with the radius ``theorem`` they do from l = 2 on."""
         return steady_from(self.regularization, self.action_norm)
 
     @property
     def negligible_gap(self) -> float:
-        """The largest gap of an action too short to be stored: 2 β_1 ‖x‖/√λ."""
+        """The largest gap that an action too short to be stored can have: 2 β_1 ‖x‖/√λ."""
         size = level_size(self.dim, 1, self.regularization, self.action_norm)
         width = NEGLIGIBLE * self.action_norm / math.sqrt(self.regularization)
         return 2.0 * self._beta(1, size) * width

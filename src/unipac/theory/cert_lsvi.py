@@ -1,9 +1,9 @@
-"""Radii of Cert-LSVI-UCB and ELEANOR: how far regressions on estimated values may be off.
+"""Radii of Cert-LSVI-UCB and ELEANOR: bounds on the error of regressions on estimated values.
 
-The targets r + V(s') have a V that was estimated from the same data, so a bound must hold for all V of a class. V lies
+The V in the targets r + V(s') is estimated from the same data, so a bound must hold for all V of a class. V lies
 in [0, R], R = H − h. With finitely many states a grid of resolution e in [0, R]^S has at most (1 + R/(2e))^S points,
-and V between them costs 2e√n. A fixed e would let that term grow with the data until a level never ends; so
-e = 2^{−j/2}/2 for 2^{j−1} < n ≤ 2^j, with the share 1/((j+1)(j+2)) of δ.
+and a V between grid points costs 2e√n. With a fixed e that term would grow with the data until a level never ends.
+So e = 2^{−j/2}/2 for 2^{j−1} < n ≤ 2^j, with the share 1/((j+1)(j+2)) of δ.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def cert_lsvi_finite(
 ) -> float:
     """γ = (R/2) √(log det(U/λ) + 2 log(H l(l+1)(j+1)(j+2)/δ) + 2S log(1 + R 2^{j/2})) + 1 + √(λd) (1 + R).
 
-    With probability 1 − δ, for all stages, levels, times, and all V from 0 to R at once, ⟨φ, w(V)⟩ is off from r + PV
-    by at most γ ‖φ‖ in the norm of U⁻¹. With R = 0 there is no noise, and γ = √(λd).
+    With probability 1 − δ, for all stages, levels, times and all V with values in [0, R] at once, ⟨φ, w(V)⟩ differs
+    from r + PV by at most γ ‖φ‖ in the norm of U⁻¹. With R = 0 there is no noise, and γ = √(λd).
 
     Args:
         logdet: log det(U/λ).
-        members: n, how many transitions the regression has; j = ⌈log2 n⌉.
+        members: n, the number of transitions in the regression; j = ⌈log2 n⌉.
         level: l, from 1.
         largest: R, the largest value of V.
         dim: d.
@@ -84,8 +84,8 @@ def eleanor(
 ) -> float:
     """√α = (R/2) √(log det(Σ/λ) + 2 log(H (n+1)(n+2)/δ) + 2d log(1 + 2D/e)) + 2e √n + √(λd) (1 + R).
 
-    For V = max_a ⟨φ, θ⟩ with ‖θ‖ ≤ D = 2(R + 1) √d, clipped to [0, R]; e = 1/√(n + 1). Such V are covered by balls in
-    the d dimensions of θ: that is where ELEANOR gains √d. With R = 0 there is no noise.
+    For V = max_a ⟨φ, θ⟩ with ‖θ‖ ≤ D = 2(R + 1) √d, clipped to [0, R]; e = 1/√(n + 1). Balls in the d dimensions of
+    θ cover all such V: this is why ELEANOR gains √d. With R = 0 there is no noise.
 
     >>> eleanor(2.0, 99, largest=2.0, dim=4, horizon=3, delta=0.05)  # D = 12: √(2 + 26.63 + 43.88) + 0.2 √99 + 2·3
     16.505117

@@ -1,7 +1,7 @@
-"""What is proven of elimination: the radius of a fixed design, and how many mistakes are made.
+"""Theorems about elimination: the radius of a fixed design, and bounds on the number of mistakes.
 
-Two confidence statements serve all algorithms. ``radii.mixture`` holds for all directions and all times, whatever
-was pulled. The one here holds for a single direction y and a design that does not depend on the noise:
+All algorithms use one of two confidence statements. ``radii.mixture`` holds for all directions and all times,
+whatever was pulled. The other holds for a single direction y and a design that does not depend on the noise:
 
     |⟨θ̂ − θ*, y⟩| ≤ ‖y‖_{V⁻¹} (R √(2 log(1/p)) + √λ S)         each side with probability 1 − p
 
@@ -19,7 +19,7 @@ from unipac.theory.bounds import level_size, steady_from
 
 
 def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularization: float = 0.0) -> float:
-    """R √(2 log(1/p)) + √λ S: the radius of one side of one direction, which fails with probability p.
+    """R √(2 log(1/p)) + √λ S: the one-sided radius in one direction, which fails with probability at most p.
 
     >>> fixed_design(0.05, noise=0.5, regularization=4.0)     # 0.5 √(2 · 2.995732) + 2
     3.223873
@@ -32,7 +32,7 @@ def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularizat
 
 
 def phase_log(active: int, phase: int, delta: float) -> float:
-    """log(2(m − 1) l(l+1)/δ): both sides of the m − 1 pairs with the best of m arms, in phase l.
+    """log(2(m − 1) l(l+1)/δ): for both sides of m − 1 comparisons, of the best of m arms with each other, in phase l.
 
     >>> phase_log(3, 1, 0.05)      # log(2 · 2 · 2/0.05) = log 160
     5.075174
@@ -55,19 +55,19 @@ def phased_elimination_mistake_bound(
 ) -> float:
     """With probability 1 − δ, for all ε at once: PhasedElimination makes no more mistakes above ε than this.
 
-    Phase l has accuracy e_l = e_1 2^-(l−1), e_1 = ``largest_gap``/2, and takes at most
-    2 R² (1 + tolerance) r lg_l/e_l² pulls and one more for each arm of the design; what survives it has a gap of at
-    most 4 e_l. So mistakes above ε end with the first phase for which 4 e_l ≤ ε.
+    Phase l has accuracy e_l = e_1 2^-(l−1), e_1 = ``largest_gap``/2. It takes at most 2 R² (1 + tolerance) r lg_l/e_l²
+    pulls, lg_l = ``phase_log``, and one more for each arm of the design. Arms that survive it have a gap of at
+    most 4 e_l. So there are no mistakes above ε after the first phase for which 4 e_l ≤ ε.
 
     Args:
         eps: ε.
-        arms: n, how many there are.
-        rank: r of the arms.
+        arms: n, the number of arms.
+        rank: r, the rank of the arms.
         delta: δ.
         noise: R.
-        largest_gap: 2SL, the largest gap that can be.
-        support: the most arms in a design; n if not given.
-        tolerance: of the designs.
+        largest_gap: 2SL, the largest possible gap.
+        support: the most arms in a design; n by default.
+        tolerance: relative tolerance of the designs.
 
     >>> phased_elimination_mistake_bound(1.9, 2, 1, 0.05, tolerance=1.0)  # e = 1, 1/2, 1/4; lg = log 80, 240, 480
     506.34064
@@ -101,7 +101,7 @@ def guarded_mistake_bound(
     regularization: float = 1.0,
     action_norm: float = 1.0,
 ) -> float:
-    """With probability 1 − δ, for all ε at once: Guarded makes no more mistakes above ε, whatever its heuristic.
+    """With probability 1 − δ, for all ε at once: a bound on Guarded's mistakes above ε, whatever its heuristic.
 
     N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l*, where l* is the last level with l = 1 or 4 b_{l−1} 2^-(l−1) > ε
     and b_l is the mixture radius with (δ/2)/(l(l+1)) after g d 4^l + Σ_{j ≤ l} ``level_size``(j) rounds.
@@ -115,7 +115,7 @@ def guarded_mistake_bound(
     regularization = check.positive("regularization", regularization)
     action_norm = check.positive("action_norm", action_norm)
     delta = check.probability("delta", delta)
-    total, members, found = 0, 0, 0.0
+    total, members, bound = 0, 0, 0.0
     steady = steady_from(regularization, action_norm)
     level, gap = 0, math.inf
     while level <= steady or gap > eps:
@@ -123,7 +123,7 @@ def guarded_mistake_bound(
         size = level_size(dim, level, regularization, action_norm)
         total += size
         if gap > eps or level == 1:
-            found = total + gate * dim * 4.0**level
+            bound = total + gate * dim * 4.0**level
         members += size
         growth = (gate * dim * 4.0**level + members) * action_norm**2 / (dim * regularization)
         radius = radii.mixture(
@@ -134,7 +134,7 @@ def guarded_mistake_bound(
             regularization=regularization,
         )
         gap = 4.0 * radius * math.sqrt(1.0 + TIE) * 2.0**-level
-    return found
+    return bound
 
 
 def anytime_mistake_bound(
@@ -154,13 +154,13 @@ def anytime_mistake_bound(
 ) -> float:
     """With probability 1 − δ, for all ε at once: AnytimeSupLinUCB makes no more mistakes above ε than this.
 
-    N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l**: rounds that level l stores have a gap of at most
-    4 b_{l−1} 2^-(l−1), those that it exploits one of at most 2 b_l 2^-l and come before round g d 4^l. l* is the last
-    level with l = 1 or the former above ε, l** the last with the latter above ε (no such term if there is none). b_l is
-    the radius of a full level: ``mixture`` with δ/(l(l+1)) after ``level_size``(l) rounds, those of all levels up to l
-    if ``nested``; with half of δ if ``all_data`` is one more set. "both" has at most that with δ/2; "pool" is
-    R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l). "round"
-    grows with the rounds: infinite.
+    N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l**. Rounds that level l stores have a gap of at most 4 b_{l−1} 2^-(l−1).
+    Rounds that it exploits have a gap of at most 2 b_l 2^-l and come before round g d 4^l. l* is the last level with
+    l = 1 or the first of these gaps above ε, l** the last with the second above ε (without one, the term is 0). b_l is
+    the radius of a full level: ``mixture`` with δ/(l(l+1)) after ``level_size``(l) rounds, or those of all levels up
+    to l if ``nested``; δ is halved if ``all_data`` adds one more set. The radius "both" is at most that with δ/2.
+    "pool" is R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l).
+    "round" grows with the rounds, so its bound is infinite.
 
     >>> anytime_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 4 b_1/2 < 2 and 2 b_1/2 < 2: level 1 alone
     12.0

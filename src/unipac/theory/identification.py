@@ -1,13 +1,13 @@
-"""How many pulls it takes to find the best arm: the lower bound that holds for every method.
+"""A lower bound, for every method, on the number of pulls that identify the best arm.
 
-Let Δ_x > 0 be the gap of arm x to the best arm x*. A method that errs with probability at most δ whatever the
-parameter needs at least T* log(1/(2.4 δ)) pulls on average (Kaufmann, Cappé and Garivier 2016, with the change of
-measure of Soare 2015 for linear rewards), where
+Let Δ_x > 0 be the gap of arm x to the best arm x*. A method that errs with probability at most δ for every parameter
+needs at least T* log(1/(2.4 δ)) pulls on average (Kaufmann, Cappé and Garivier 2016, with the change of measure of
+Soare 2015 for linear rewards), where
 
     T* = 2 R² min_λ max_{x ≠ x*} ‖x* − x‖²_{A(λ)⁻¹} / Δ_x²,     A(λ) = Σ λ_x xxᵀ, Σ λ_x = 1,
 
-x and x* being targets where the best of other vectors than the arms is sought. The minimiser λ is how often a method
-that attains the bound pulls each arm.
+If the best of other vectors than the arms is sought, x and x* in the maximum are these targets. The minimiser λ has
+the proportions in which a method that attains the bound pulls the arms.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from unipac.linalg import design
 
 
 class IdentificationTime(NamedTuple):
-    """The least expected number of pulls of any method, and how they are spread."""
+    """A lower bound on the expected number of pulls of any method, and the proportions of the arms."""
 
     pulls: float
-    """T* log(1/(2.4 δ)) from the certified lower end of T*; 0 for δ ≥ 1/2.4."""
+    """T* log(1/(2.4 δ)), with a certified lower bound on T*; 0 for δ ≥ 1/2.4."""
     time: float
-    """The value of T* that the weights attain: at most 1 + tolerance times the least."""
+    """The value that the weights attain: at most 1 + tolerance times T*."""
     weights: NDArray[np.float64]
     """(n,): the proportions of the pulls that attain ``time``."""
 
@@ -43,15 +43,15 @@ def identification_time(
     noise: float = 1.0,
     tolerance: float = 1e-3,
 ) -> IdentificationTime:
-    """The pulls that any method with error probability δ needs on average, noise being Gaussian.
+    """The number of pulls that any method with error probability δ needs on average, with Gaussian noise.
 
     Args:
-        arms: (n, d); one of them must be better than all others, or one of the targets.
+        arms: (n, d), the vectors that can be pulled.
         theta: (d,), the true parameter.
         delta: δ, the error probability.
-        targets: (m, d), among which the best is sought; the arms if not given. Pulled are arms all the same.
+        targets: (m, d), among which the best is sought, by default the arms; one must be better than all others.
         noise: R, the standard deviation of the noise.
-        tolerance: how far the computed T* may be from the least, relatively.
+        tolerance: relative error allowed in the computed T*.
 
     >>> found = identification_time([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.0], 0.05)
     >>> found.time, found.weights     # ‖e1 − e2‖² = 1/λ1 + 1/λ2 = 4 at λ = (½, ½): T* = 2 · 4/0.25
@@ -83,7 +83,7 @@ def identification_time(
         "such that one is better than all others",
         float(gaps.min()),
     )
-    found = design.design(X, (Z[best] - Z[others]) / gaps[:, None], tolerance=tolerance)
+    optimal = design.design(X, (Z[best] - Z[others]) / gaps[:, None], tolerance=tolerance)
     scale = 2.0 * noise**2
-    pulls = scale * found.lower * max(math.log(1.0 / (2.4 * delta)), 0.0)
-    return IdentificationTime(pulls, scale * found.value, found.weights)
+    pulls = scale * optimal.lower * max(math.log(1.0 / (2.4 * delta)), 0.0)
+    return IdentificationTime(pulls, scale * optimal.value, optimal.weights)

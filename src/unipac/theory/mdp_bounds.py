@@ -1,21 +1,20 @@
-"""How many episodes of FLUTE can be worse than ε: Theorem 2 with explicit constants.
+"""A bound on the number of episodes of FLUTE that are worse than ε: Theorem 2 with explicit constants.
 
-Let cap_h = H − h + 1 be the largest value that Q_h can take; f the factor by
-which a determinant may have grown since the plan; g_1 = cap_h and g_l = 2 √f β_{l-1} 2^-(l-1) for l ≥ 2. On
-the event that all regressions hold (probability 1 − δ/2), U_h(s, p) = min_{i < p} Q_h^i − V^π_h, given the
-level p of the stage before, obeys
+Let cap_h = H − h + 1 be the largest value of Q_h. Let f be the factor by which a determinant may have grown
+since the plan. Let g_1 = cap_h, and g_l = 2 √f β_{l-1} 2^-(l-1) for l ≥ 2. Let p be the level of the stage
+before, and U_h(s, p) = min_{i < p} Q_h^i − V^π_h. If all regressions hold (probability 1 − δ/2), then
 
     U_h(s, p) ≤ min(cap_h, g_l) + E U_{h+1}(s', l),      l = l_h(s, p),    0 ≤ U_h ≤ cap_h,
 
-because min_{i < p} Q_h^i ≤ Q_h^{l-1} at the action taken (where l = 1, later stages count nothing). U_1
+because min_{i < p} Q_h^i ≤ Q_h^{l-1} at the action taken (for l = 1, U_h ≤ cap_h is enough). U_1
 bounds the gap. Summed over the m episodes with a gap above ε,
 
     m ε ≤ Σ_h Σ_k min(cap_h, g_{l_h^k}) + √(m Σ_{h>1} cap_h² log(1/δ_m)/2)
 
 by Hoeffding's inequality for the differences U_h − E U_h. Stage h has room for h ``level_size(l)`` rounds of
-level l, so the first sum is at most that of filling the levels from the largest g_l down. The largest m that
-satisfies this bounds N_ε. δ_m = (δ/2)/(m(m+1) i(i+1)) makes it hold for all m and all ε = H 2^-i at once, and
-for other ε with the next smaller one of these.
+level l, so the first sum is largest if the levels fill in order of decreasing g_l. The largest m that
+satisfies this bounds N_ε. With δ_m = (δ/2)/(m(m+1) i(i+1)) it holds for all m and all ε = H 2^-i at once; any
+other ε uses the next smaller one of these.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def flute_mistake_bound(
         n_states: number of states, for "finite".
         nested: True for NestedFLUTE, False for FLUTE.
         regularization: λ.
-        replan_factor: of lazy replanning; 1 if the agent replans always.
+        replan_factor: f; 1 if the agent replans in every episode.
 
     >>> bound = flute_mistake_bound(0.1, 6, 3, 0.05, n_states=3)
     >>> 1e8 < bound < 1e11
@@ -65,16 +64,16 @@ def flute_mistake_bound(
     check.one_of("radius", radius, ("finite", "explicit"))
     factor = check.real("replan_factor", replan_factor)
     check.require(1.0 <= factor <= check.LARGEST, "replan_factor", ">= 1 and at most 1e50", replan_factor)
-    known = radius == "explicit" or n_states is not None
-    check.require(known, "n_states", "given for radius 'finite'", n_states)
+    suffices = radius == "explicit" or n_states is not None
+    check.require(suffices, "n_states", "given for radius 'finite'", n_states)
     i = max(1, math.ceil(math.log2(H / eps)))
     grid = H * 2.0**-i
     rooms: list[int] = []
     gaps: list[float] = []
     gap = math.inf
     level = 1
-    while gap > grid / (4 * H) or level <= 3:  # deeper levels add less than a quarter of ε an episode
-        if level > LARGEST_LEVEL:  # the cover of the radius has a least resolution, which grows with H
+    while gap > grid / (4 * H) or level <= 3:  # deeper levels add less than ε/4 per episode
+        if level > LARGEST_LEVEL:  # the smallest resolution of the cover grows with H, so gaps may stay large
             raise ValueError(f"eps must be larger for horizon = {H}, got {check.shown(eps)}")
         rooms.append(level_size(dim, level, regularization))
         gaps.append(gap)
@@ -94,7 +93,7 @@ def flute_mistake_bound(
 
 
 def _filled(m: int, stage: int, cap: float, rooms: list[int], gaps: list[float], rest: float) -> float:
-    """The largest sum of min(cap, g_l) over m rounds of a stage; beyond these levels each has ``rest``."""
+    """The largest sum of min(cap, g_l) over m rounds of a stage, with g_l = ``rest`` beyond the listed levels."""
     total = 0.0
     for room, gap in sorted(zip(rooms, gaps, strict=True), key=lambda entry: -entry[1]):
         rounds = min(m, stage * room)

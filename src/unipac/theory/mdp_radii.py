@@ -1,16 +1,16 @@
-"""Radii of the regressions in FLUTE and LSVI-UCB: what must be added so that every Q stays above Q*.
+"""Radii of the regressions in FLUTE and LSVI-UCB: bonuses that keep every Q above Q*.
 
-The regression targets r + V_{h+1}(s') use a V that was estimated from the same data, so the noise bound
-must hold for all V of a class at once: a cover of the class enters the radius. Q is clipped to [0, H − h + 1], so
+The V in the regression targets r + V_{h+1}(s') is estimated from the same data. So the noise bound must hold for
+all V of a class at once, and a cover of the class enters the radius. Q is clipped to [0, H − h + 1], so
 V = V_{h+1} lies in [0, R], R = H − h, and its noise is R/2-sub-Gaussian. Let n be the number of members of a set, e
-the resolution of the cover. Since probabilities sum to 1, V − R/2 is linear in the features, too, so that targets
-r + V(s') − R/2 may be regressed on and R/2 added again: their parameter has a norm of at most (1 + R/2) √d, and
+the resolution of the cover. Since probabilities sum to 1, P(V − R/2) is linear in the features, too. So one may
+regress on r + V(s') − R/2 and add R/2 afterwards. The parameter then has a norm of at most (1 + R/2) √d, and
 
     β = (R/2) √(log det(Σ/λ) + 2 log N(e) + 2 log(2H l(l+1)/δ)) + 2e √n + (1 + R/2) √(dλ)
 
-where the last two terms are the error of the cover and of the ridge. For finitely many states N(e) ≤ (1 +
+where the last two terms are the errors of the cover and of the ridge. For finitely many states N(e) ≤ (1 +
 R/(2e))^{n_states}; in general the class of level l is parametrised by the w and β²Σ⁻¹ of the levels i ≤ l,
-whose covers multiply. At the last stage R = 0, and the error of the ridge is all.
+whose covers multiply. At the last stage R = 0, and only the error of the ridge remains.
 
 | symbol | argument | meaning |
 |---|---|---|
@@ -35,7 +35,7 @@ LARGEST_HORIZON = 10_000
 
 
 def flute_theorem(dim: int, horizon: int, level: int, delta: float, *, constant: float = 1.0) -> float:
-    """Theorem 2 of He, Zhou and Gu (2021): β_l = C d H l √log(d l H/δ); C is not given there.
+    """Theorem 2 of He, Zhou and Gu (2021): β_l = C d H l √log(d l H/δ); the paper leaves C open.
 
     >>> flute_theorem(2, 3, 1, 0.05)     # 6 √log 120 = 6 √4.787492
     13.128203
@@ -47,7 +47,7 @@ def flute_theorem(dim: int, horizon: int, level: int, delta: float, *, constant:
 
 
 def lsvi_ucb(dim: int, horizon: int, episodes: int, delta: float, *, constant: float = 1.0) -> float:
-    """Theorem 3.1 of Jin et al. (2020): β = c d H √log(2 d K H/δ); c is not given there.
+    """Theorem 3.1 of Jin et al. (2020): β = c d H √log(2 d K H/δ); the paper leaves c open.
 
     >>> lsvi_ucb(2, 3, 100, 0.05)        # 6 √log 24000 = 6 √10.085809
     19.054898
@@ -61,9 +61,9 @@ def lsvi_ucb(dim: int, horizon: int, episodes: int, delta: float, *, constant: f
 def members_bound(
     dim: int, horizon: int, level: int, *, regularization: float = 1.0, nested: bool = False
 ) -> int:
-    """The most members of the set of level l at a stage: H ``level_size(l)``, or that of all levels up to l.
+    """The most members of the set of level l at a stage: H ``level_size(l)``, summed up to l if ``nested``.
 
-    A stage takes over the level of the stage before it, so H times as many rounds can reach it as in a
+    A stage may inherit the level of the stage before it, so H times as many rounds can enter a level as in a
     bandit.
 
     >>> members_bound(1, 3, 2), members_bound(1, 3, 2, nested=True)     # 3 · 71 and 3 · (12 + 71)
@@ -96,7 +96,7 @@ def flute_finite(
 ) -> float:
     """The radius for finitely many states, with the log-determinant of the data; proven for all δ, λ.
 
-    It is that of the first stage, the largest, or of another ``stage``.
+    By default it is the radius of the first stage, which is the largest.
 
     >>> flute_finite(0.0, 2, 3, 1, 0.05, n_states=3, stage=3)        # √2: nothing comes after the last stage
     1.414214
@@ -128,8 +128,8 @@ def finite_constants(
 ) -> tuple[float, float]:
     """The terms of ``flute_finite`` under the root and outside it; they do not depend on the data.
 
-    The resolution e is the one that makes the radius of a full set smallest. With ``episodes`` the set is
-    that of LSVI-UCB: so many members, and no share of δ for levels.
+    The resolution e minimises the radius of a full set. With ``episodes`` the set is that of LSVI-UCB: it has
+    that many members, and δ is not shared between levels.
     """
     d, H, delta = _checked(dim, horizon, delta)
     states = check.count("n_states", n_states, most=check.LARGEST_COUNT)
@@ -169,13 +169,13 @@ def flute_explicit(
     regularization: float = 1.0,
     nested: bool = False,
 ) -> float:
-    """The radius for any state space, with all constants; a fixed point, as the cover of level l holds β_l.
+    """The radius for any state space, with all constants; a fixed point, since the cover of level l depends on β_l.
 
-    It is that of the first stage, R = H − 1, and serves all: those of others are smaller.
+    It is the radius of the first stage, R = H − 1, and serves all stages, since the others have smaller ones.
 
     β_l = (R/2) √(d log(1 + n_l/(dλ)) + 2 Σ_{i ≤ l} [d log(1 + 4W_i/e) + d(d+1)/2 log(1 + 8√d β_i²/(λe²))]
-    + 2 log(2H l(l+1)/δ)) + 2e √n_l + (1 + R/2) √(dλ), W_i = (1 + R/2) √(d n_i/λ), e chosen best; for λ ≥ 1 the
-    entries of Σ⁻¹ are at most 1 and λ under β_i² is left out.
+    + 2 log(2H l(l+1)/δ)) + 2e √n_l + (1 + R/2) √(dλ), W_i = (1 + R/2) √(d n_i/λ), with the e that minimises it.
+    For λ ≥ 1 the entries of Σ⁻¹ are at most 1, and the λ under β_i² is replaced by 1.
 
     >>> round(flute_explicit(2, 2, 1, 0.05))
     8
@@ -187,7 +187,7 @@ def flute_explicit(
 
 
 def uncentred_explicit(d: int, H: int, level: int, delta: float, lam: float, nested: bool) -> float:
-    """The same for values in [0, H] and targets r + V(s'), as Theorem 2 has them."""
+    """``flute_explicit`` for values in [0, H] and targets r + V(s'), as in Theorem 2."""
     return _flute_explicit(d, H, level, delta, lam, nested, float(H), H + 1.0)
 
 

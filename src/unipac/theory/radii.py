@@ -1,8 +1,8 @@
 """Radii of the confidence sets ‖w − μ*‖_Σ ≤ β: pure functions of named scalars.
 
 Setting: rewards r = ⟨μ*, x⟩ + η with conditionally R-sub-Gaussian noise η and ‖μ*‖ ≤ S; Σ = λI + Σ xxᵀ
-over the rounds of one set, membership decided before the reward is seen. Each radius holds for all
-rounds at once with probability 1 − δ.
+over the rounds of one set. Whether a round belongs to the set is decided before its reward is seen. Each
+radius holds for all rounds at once with probability 1 − δ.
 
 | symbol | argument | meaning |
 |---|---|---|
@@ -12,7 +12,7 @@ rounds at once with probability 1 − δ.
 | λ | ``regularization`` | ridge parameter |
 | log det(Σ/λ) | ``logdet`` | information gathered by the set |
 
-The formulas themselves are the private functions at the end: the kernels of the agents compile the same ones.
+The formulas themselves are the private functions at the end, which the agents' kernels compile, too.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def theorem_is_proven(
 ) -> bool:
     """Whether ``theorem`` is at least ``determinant`` at the level-size bound, for every level.
 
-    Then the sets of Theorem 1 hold with probability 1 − δ. The paper asks for λ = 1 and R = S = L = 1
-    (smaller ones only help); its "any δ in (0, 1)" fails at d = l = 1, where β_1 tends to 0 as δ tends to 1:
-    there δ ≤ 0.71 is needed.
+    If so, the sets of Theorem 1 hold with probability 1 − δ. The paper assumes λ = 1 and R = S = L = 1
+    (smaller R, S, L only help). Its "any δ in (0, 1)" fails at d = l = 1, where β_1 tends to 0 as δ tends to
+    1: there δ ≤ 0.71 is needed.
 
     >>> theorem_is_proven(1, 0.71), theorem_is_proven(1, 0.75), theorem_is_proven(2, 0.75)
     (True, False, True)

@@ -1,6 +1,6 @@
-"""Means of bounded numbers, a fixed number of them: how far from the truth, and how many are needed.
+"""Error bounds for the mean of a fixed number of bounded variables, and the sample sizes that follow.
 
-All are one-sided: with probability 1 − ``failure`` the true mean is not above (or not below) the empirical one by more.
+All are one-sided: with probability 1 − ``failure`` the true mean is at most this far above (or below) the observed one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def empirical_bernstein(variance: Any, n: int, failure: float, *, span: float = 
     Args:
         variance: v, the sample variance, with n − 1 in its denominator; a number or an array.
         n: how many numbers, at least 2.
-        failure: with what probability it may fail.
-        span: length of the interval that they lie in.
+        failure: probability that the bound fails.
+        span: length of the interval that contains the numbers.
 
     Example:
         >>> float(round(empirical_bernstein(0.01, 200, 0.05), 4))
@@ -48,11 +48,11 @@ def empirical_bernstein(variance: Any, n: int, failure: float, *, span: float = 
 
 
 class PhasedSamples(NamedTuple):
-    """How a phased method samples."""
+    """Number of phases of a phased method, and its samples per phase."""
 
     phases: int
     samples: int
-    """Of each anchor in each phase."""
+    """Samples of each anchor in each phase."""
 
 
 def ppq_samples(
@@ -60,8 +60,8 @@ def ppq_samples(
 ) -> PhasedSamples:
     """Phases R and samples m that make phased parametric Q-learning ε-optimal with probability 1 − δ.
 
-    With e = √(log(2KR/δ)/(2m))/(1 − γ), |V_i − V*| ≤ γ |V_{i−1} − V*| + γLe, and the greedy policy loses 2x/(1 − γ) if
-    its values are off by x: R = log(4/(ε(1 − γ)²))/(1 − γ) and m = 8γ²L² log(2KR/δ)/(ε²(1 − γ)⁶) leave ε/2 each.
+    With e = √(log(2KR/δ)/(2m))/(1 − γ), |V_i − V*| ≤ γ |V_{i−1} − V*| + γLe. Values off by x cost the greedy policy at
+    most 2x/(1 − γ). So R = log(4/(ε(1 − γ)²))/(1 − γ) and m = 8γ²L² log(2KR/δ)/(ε²(1 − γ)⁶) make either part ≤ ε/2.
 
     Args:
         eps: ε > 0.

@@ -1,9 +1,9 @@
-"""UPAC-LSVI: how δ is shared, and how many episodes can have a large gap.
+"""UPAC-LSVI: how δ is shared, and a bound on the number of episodes with a large gap.
 
-A stage of a finite linear MDP has B blocks of two or more features, for which there are regressions over levels, and
-features that are counted. Half of δ is for regressions and half for counts if there are both. Of the radius "monotone"
-half of all is for upper and half for lower values; "vertex" needs no such split. ``log_failures`` says what is left for
-one event, as log(1/failure).
+A stage of a finite linear MDP has B blocks of two or more features, with regressions over levels, and features with
+counts. If there are both, half of δ is for regressions and half for counts. The radii "monotone" and "auto" split
+each half again, between upper and lower values; "vertex" needs no such split. ``log_failures`` has the log(1/failure)
+of single events.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ALL_DATA = 0.9
 """α: the share of the set of all data; the levels share the rest, level l with 1/(l(l+1)) of it."""
 
 MOST_LEVELS = 40
-"""Those beyond have room for more than 4^40 episodes."""
+"""Higher levels are never needed: they have room for more than 4^40 episodes."""
 
 
 class Sizes(NamedTuple):
-    """What the constants depend on."""
+    """Sizes of an MDP and its features, on which the constants depend."""
 
     horizon: int
     dim: int
@@ -35,24 +35,24 @@ class Sizes(NamedTuple):
     counted: int
     """Number of features that are counted."""
     alone: int
-    """Of these, how many have no regression."""
+    """How many of the counted features have no regression."""
     features: int
     """Number of distinct features."""
 
 
 class LogFailures(NamedTuple):
-    """log(1/failure) of single events, before levels take their share."""
+    """log(1/failure) of single events, before it is shared between levels."""
 
     counted: float
-    """Of the ball of a counted feature."""
+    """For the ball of one counted feature."""
     sets: float
-    """Of one of the S − 1 sets {V* > t} of next states in a block; of one of all sets for "vertex"."""
+    """For one of the S − 1 sets {V* > t} of next states in a block; with "vertex", the same as `every`."""
     every: float
-    """Of one of all sets of next states in a block."""
+    """For one of all sets of next states in a block."""
 
 
 def log_failures(sizes: Sizes, delta: float, radius: str) -> LogFailures:
-    """How δ is shared.
+    """The log(1/failure) of single events, for a total failure probability of δ.
 
     >>> log_failures(Sizes(2, 2, 2, [2], 0, 0, 3), 0.5, "monotone")        # one set, one stage: log(1/.25) each
     LogFailures(counted=1.386294, sets=1.386294, every=1.386294)
@@ -69,7 +69,7 @@ def log_failures(sizes: Sizes, delta: float, radius: str) -> LogFailures:
 
 
 def log_sets(outcomes: int) -> float:
-    """log(2^(S−1) − 1): of the sets of next states, of which complements count once; 0 if S = 1.
+    """log(2^(S−1) − 1): the log-number of sets of next states, a set and its complement counted once; 0 if S = 1.
 
     >>> log_sets(3)              # log 3
     1.098612
@@ -88,26 +88,26 @@ def upac_lsvi_mistake_bound(
     regularization: float = 1.0,
     replan_factor: float = 1.05,
 ) -> int:
-    """With probability 1 − 3δ, for all ε at once: no more episodes of UPACLSVI than this have a gap above ε.
+    """With probability 1 − 3δ, for all ε at once: at most this many episodes of UPACLSVI have a gap above ε.
 
-    δ is for the bounds of the agent, δ for all sets of next states (not needed for "vertex"), δ for the count: the
-    gaps of any set of m episodes, decided before each of them, sum to at most e/(e−1) times
+    One δ is for the bounds of the agent, one for all sets of next states (not needed for "vertex"), one for this:
+    the gaps of any set of m episodes, each decided before it begins, sum to at most e/(e−1) times
 
         N H + H(H−1)/2 G(m) + b log(i(i+1)/δ),      b = H(H−1)/2 + H,  i = max(1, ⌈log2(H/ε)⌉)
 
     N distinct features cost at most 1 at their first visit at each stage. G(m) fills m visits of a stage into places
-    of decreasing height: level l of a block has ``level_size`` places of height √f (B + B')_{l−1} 2^-(l−1), at most 1,
-    B and B' being the radii for the sets of V* and for all sets, at their largest; counted features have 4^l places
-    each with 4^(l−1) ≤ λ + n < 4^l, whose height is that of n = 4^(l−1)/f − λ visits. The bound is the largest m
-    with m ε/2 at most all this.
+    of decreasing height. Level l of a block has ``level_size`` places of height √f (B + B')_{l−1} 2^-(l−1), at most 1;
+    B and B' are the radii for the sets of V* and for all sets, at their largest. Each feature with counts alone has
+    4^l places with 4^(l−1) ≤ λ + n < 4^l, whose height is that of n = 4^(l−1)/f − λ visits. The bound is the largest m
+    for which m ε/2 is at most all this.
 
     Args:
         eps: ε, for rewards in [0, 1].
-        sizes: of the MDP and its features.
+        sizes: sizes of the MDP and its features.
         delta: δ.
         radius: "monotone", "auto" or "vertex".
         regularization: λ.
-        replan_factor: f; 1 if the agent replans always.
+        replan_factor: f; 1 if the agent replans in every episode.
 
     >>> sizes = Sizes(horizon=3, dim=6, outcomes=3, blocks=[], counted=6, alone=6, features=6)
     >>> 10**7 < upac_lsvi_mistake_bound(0.1, sizes, 0.05) < 10**8
@@ -142,9 +142,9 @@ def _filled(m: int, places: list[tuple[float, float]]) -> float:
 
 
 def _places(sizes: Sizes, delta: float, radius: str, lam: float, f: float) -> list[tuple[float, float]]:
-    """(height, how many), from the highest to the lowest."""
+    """The places as (height, number), from the highest to the lowest."""
     logs, fresh = log_failures(sizes, delta, radius), log_failures(sizes, delta, "vertex")
-    other = logs if radius == "vertex" else fresh  # of the event for all sets
+    other = logs if radius == "vertex" else fresh  # for the event of all sets
     places = []
     for k in sizes.blocks:
         inside, height = 0, 1.0
@@ -167,8 +167,8 @@ def _places(sizes: Sizes, delta: float, radius: str, lam: float, f: float) -> li
 
 
 def _counted_width(n: float, sizes: Sizes, logs: LogFailures, other: LogFailures, radius: str) -> float:
-    """How far the bound of a counted feature is above the truth, relative to the range of V; it falls with n ≥ 1."""
-    if radius == "vertex":  # two laws of one ball; the Dirichlet(1/2) mixture loses up to this
+    """Error of the bound of a counted feature, relative to the range of V; it decreases in n ≥ 1."""
+    if radius == "vertex":  # two laws in one ball, with the largest loss of the Dirichlet(1/2) mixture
         threshold = logs.counted + 2.0 * math.log(2.0) + 0.5 * (sizes.outcomes - 1) * math.log(n + 1.0)
         return 2.0 * math.sqrt(threshold / (2.0 * n))
     threshold = logs.counted + math.log(2.0) + 0.5 * math.log(n + 1.0)

@@ -1,10 +1,10 @@
-"""Linear mixture MDPs: a likelihood set for the weights, and how many episodes of NestedVTR can have a large gap.
+"""Linear mixture MDPs: a likelihood set for the weights, and a bound on NestedVTR's episodes with a large gap.
 
-*Weights of given kernels.* t next states are drawn, each from a mixture <θ, x_i> of d probabilities x_i that are known,
-with θ in the simplex. With probability 1 − failure, for all t at once, the log-likelihood of θ is below the largest one
-by at most ``likelihood_threshold``: Σ log <θ', x_i> averaged over θ' ~ Dirichlet(1/2, ..., 1/2) is smaller than the
-largest by at most log Γ(t + d/2) Γ(1/2)/(Γ(t + 1/2) Γ(d/2)) (Cover and Ordentlich 1996, the universal portfolio), and
-divided by the likelihood of the truth it is a supermartingale, so Ville's inequality applies. No norm, no λ.
+*Weights of known kernels.* t next states are drawn, each with a probability <θ, x_i> that mixes d known probabilities
+x_i, with θ in the simplex. With probability 1 − failure, for all t at once, the log-likelihood of θ is below the
+largest one by at most ``likelihood_threshold``; no norm and no λ enter. Proof: The average of Π <θ', x_i> over θ' ~
+Dirichlet(1/2, ..., 1/2) has a logarithm below the largest by at most log Γ(t + d/2) Γ(1/2)/(Γ(t + 1/2) Γ(d/2)) (Cover
+and Ordentlich 1996). Divided by the likelihood of θ it is a supermartingale, so Ville's inequality applies.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from unipac.theory import radii
 from unipac.theory.bounds import level_size
 
 MOST_LEVELS = 40
-"""Those beyond have room for more than 4^40 visits."""
+"""Higher levels are never needed: they have room for more than 4^40 visits."""
 
 
 @jit
 def likelihood_kernel(t: float, dim: int, log_failures: float) -> float:
-    """As ``likelihood_threshold``, with log(1/failure)."""
+    """``likelihood_threshold`` without checks, with log(1/failure) as argument."""
     lost = math.lgamma(t + 0.5 * dim) - math.lgamma(t + 0.5)
-    if t > 1e4:  # an upper bound, as log Γ(x + s) − log Γ(x) ≤ s log(x + s): the difference cancels
+    if t > 1e4:  # the difference loses its digits; log Γ(x + s) − log Γ(x) ≤ s log(x + s)
         lost = 0.5 * (dim - 1.0) * math.log(t + 0.5 * dim)
     return log_failures + lost + math.lgamma(0.5) - math.lgamma(0.5 * dim)
 
 
 def likelihood_threshold(t: float, dim: int, failure: float) -> float:
-    """By how much the log-likelihood of the true weights can be below the largest one.
+    """The most by which the log-likelihood of the true weights can be below the largest one.
 
     >>> likelihood_threshold(0, 3, 0.05)         # log 20: nothing seen
     2.995732
@@ -58,21 +58,21 @@ def vtr_mistake_bound(
     likelihood: bool = False,
     certificates: bool = False,
 ) -> float:
-    """With probability 1 − 3δ/2, for all ε at once: no more episodes of NestedVTR than this have a gap above ε.
+    """With probability 1 − 3δ/2, for all ε at once: at most this many episodes of NestedVTR have a gap above ε.
 
-    For rewards in [0, 1]. On the event of all sets (1 − δ) the gap is at most the expectation, over the episode, of
-    Σ_{h<H} (H − h) v(l_h), where l_h is the level of the visit, v(1) = 1 and v(l) = min(1, 2 β_{l−1} 2^-(l−1)) with β
-    of a full level. Expectations over any set of episodes decided beforehand sum to at most e/(e−1) times (the realised
-    sum + B log(1/δ')), B = H(H−1)/2, with δ' = δ/(2i(i+1)) for ε_i = H 2^-i. At each stage level l has ``level_size``
-    visits at most. So the bound is the largest m with
+    For rewards in [0, 1]. If all sets hold (probability 1 − δ), the gap is at most the expectation, over the episode,
+    of Σ_{h<H} (H − h) v(l_h). Here l_h is the level of the visit, v(1) = 1 and v(l) = min(1, 2 β_{l−1} 2^-(l−1)) with
+    the β of a full level. For any set of episodes, each decided before it begins, the expectations sum to at most
+    e/(e−1) times (the realised sum + B log(1/δ')), B = H(H−1)/2, with δ' = δ/(2i(i+1)) for ε_i = H 2^-i. At each stage,
+    level l has at most ``level_size`` visits. So the bound is the largest m with
 
         m ε/2 ≤ e/(e−1) [Σ_{h<H} (H − h) G(m) + B log(2i(i+1)/δ)]
 
-    where G(m) fills m visits into the levels in decreasing order of v. Where one regression serves all stages (M = 1),
-    the widths of the plan are at most √2 times those at the visit unless some det Σ_l has doubled since: v has √2 more,
-    stages share the levels (the highest go to the largest H − h), and B is added for each doubling,
-    Σ_{l≤l*} d log2(1 + n_l X²/(dλ)) in all, where visits above level l* + 1 count as if they were of that one; l* is
-    the best. The bound is infinite for ε so small that features too short to be stored matter.
+    where G(m) fills m visits into the levels in decreasing order of v. If one regression serves all stages
+    (``homogeneous``), widths in the plan are at most √2 times those at the visit, unless some det Σ_l has doubled
+    since. So v has the factor √2, stages share the levels (the largest v go to the largest H − h), and each doubling
+    adds B: Σ_{l≤l*} d log2(1 + n_l X²/(dλ)) doublings in all. Visits above level l* + 1 count as visits of that level;
+    l* minimises the bound. The bound is infinite if ε is so small that features too short to be stored matter.
 
     Args:
         eps: ε.
@@ -84,7 +84,7 @@ def vtr_mistake_bound(
         value_norm: X, a bound on ‖Σ φ(s, a, s') V(s')‖ for V with values in [0, 1].
         homogeneous: whether all stages have one regression.
         nested: whether levels are nested (NestedVTR) or disjoint (UPACVTR).
-        likelihood: whether half of δ is for the likelihood set.
+        likelihood: whether the likelihood set takes half of δ.
         certificates: bound the number of large certificates instead, for ``targets="widest"``.
 
     >>> 10**8 < vtr_mistake_bound(0.5, 4, 5, 0.05) < 10**9
@@ -126,7 +126,7 @@ def vtr_mistake_bound(
             total = sum((H - k) * (fills[k] - fills[k - 1]) for k in range(1, H))
             return math.e / (math.e - 1) * (total + extra) - m * eps / 2
 
-        if best == math.inf or excess(int(best)) < 0.0:  # else this one is no better
+        if best == math.inf or excess(int(best)) < 0.0:  # otherwise this l* does not improve the bound
             best = min(best, _largest(excess))
     return best
 
@@ -134,7 +134,7 @@ def vtr_mistake_bound(
 def _levels(
     d: int, lam: float, norm: float, X: float, share: float, factor: float, nested: bool
 ) -> tuple[float, list[float], list[int], list[float]]:
-    """β_1; values v(1), v(2), ...; sizes; and how often the determinant of each level can double."""
+    """β_1; the values v(1), v(2), ...; the sizes; and the most doublings of each level's determinant."""
     values, sizes, doublings = [1.0], [], []
     members, first = 0, 0.0
     for level in range(1, MOST_LEVELS + 1):
@@ -152,7 +152,7 @@ def _levels(
 
 
 def _filled(m: int, values: list[float], sizes: list[int], levels: int) -> float:
-    """The largest sum of values of m visits; the last of so many levels has room for all that is left."""
+    """The largest sum of values of m visits to ``levels`` levels; the last level has room for any number."""
     total, left = 0.0, float(m)
     rest = values[levels - 1]
     for value, size in sorted(zip(values[: levels - 1], sizes[: levels - 1], strict=True), reverse=True):
@@ -162,7 +162,7 @@ def _filled(m: int, values: list[float], sizes: list[int], levels: int) -> float
 
 
 def _largest(excess: Callable[[int], float]) -> float:
-    """The largest m at which a function that is negative in the end is not; infinite if there seems to be no end."""
+    """The largest m with excess(m) ≥ 0, for a function that ends below 0; infinite if m would exceed 2^89."""
     upper = 1
     while excess(upper) >= 0.0:
         upper *= 2

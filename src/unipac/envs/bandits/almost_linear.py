@@ -8,7 +8,7 @@ from unipac.envs.bandits.contexts import _on_sphere, draw_on_sphere
 from unipac.envs.bandits.instance import BanditInstance
 
 _WAVES = 20.0
-"""How fast the bias changes along its direction: fast, so that a linear fit to all of the sphere is not moved by it."""
+"""Frequency of the bias along its direction: high, so that the bias hardly moves a linear fit over the sphere."""
 
 
 class _Misspecified(BanditInstance):
@@ -42,16 +42,16 @@ def misspecified(
 ) -> BanditInstance:
     """Mean rewards that are linear up to an error of at most ζ: ⟨x, θ⟩ + ζ cos(20 ⟨x, v⟩).
 
-    θ, v and the actions are uniform on the unit sphere; the actions are drawn in every round, or once. The
-    attribute `theta` is None where ζ > 0, since nothing that rests on linear rewards holds then.
+    θ, v and the actions are uniform on the unit sphere; the actions are drawn in every round, or once. If ζ > 0,
+    the attribute `theta` is None, since results that assume linear rewards do not apply.
 
     Args:
         dim: dimension of the actions.
         n_actions: number of actions in a round.
-        zeta: ζ ≥ 0, the largest distance of a mean reward from the linear one.
+        zeta: ζ ≥ 0, the largest distance between a mean reward and ⟨x, θ⟩.
         fixed: whether the actions are the same in every round.
         noise: standard deviation of the Gaussian noise.
-        seed: seed of θ, v and fixed actions; contexts follow the seed given to ``rounds``.
+        seed: seed of θ, v and fixed actions; the seed passed to ``rounds`` determines the contexts.
 
     Example:
         >>> instance = misspecified(dim=3, zeta=0.2, noise=0.0)

@@ -49,7 +49,7 @@ def soare(dim: int = 5, angle: float = 0.1, *, noise: float = 1.0) -> BanditInst
 
     The arms are e_1, ..., e_d and cos(angle) e_1 + sin(angle) e_2. The paper takes theta = 2 e_1;
     here theta = e_1, so that its norm is 1. The first arm is the best and the last one has the gap
-    1 - cos(angle); pulling e_2, far from the best, is the fastest way to tell the two apart.
+    1 - cos(angle). The fastest way to distinguish these two is to pull e_2, which is far from the best.
 
     Args:
         dim: dimension d, at least 2.
@@ -72,11 +72,11 @@ def end_of_optimism(epsilon: float = 0.01, *, alpha: float = 1.0, noise: float =
     """The instance of "The End of Optimism?" by Lattimore and Szepesvári (2017).
 
     The arms are e_1, e_2 and (1 - epsilon, 8 alpha epsilon), with theta = e_1, so the gaps are
-    0, 1 and epsilon. A few pulls of e_2 would tell the first arm from the third one, but an
-    optimistic algorithm soon stops pulling it, and pays with many pulls of the third.
+    0, 1 and epsilon. A few pulls of e_2 would distinguish the first arm from the third one. But an
+    optimistic algorithm soon stops pulling e_2, at the price of many pulls of the third arm.
 
     Args:
-        epsilon: gap of the third arm, in (0, 2 / (1 + 64 alpha²)]: its norm is then at most 1.
+        epsilon: gap of the third arm, in (0, 2 / (1 + 64 alpha²)], so that the norm of this arm is at most 1.
         alpha: at least 1; the larger it is, the worse optimism does.
         noise: standard deviation of the Gaussian noise.
 

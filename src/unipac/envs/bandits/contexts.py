@@ -1,4 +1,4 @@
-"""Instances whose action sets are drawn afresh in every round."""
+"""Instances whose action sets change from round to round."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from unipac._jit import jit
 from unipac.envs.arrays import FloatArray
 from unipac.envs.bandits.instance import BanditInstance, NoiseKind
 
-_PIECE = 64  # rounds that stay in the cache while they are made
+_PIECE = 64  # rounds drawn at a time: few enough to stay in the cache
 
 
 class _Sphere(BanditInstance):
@@ -42,8 +42,8 @@ def sphere(
         n_actions: number of actions in a round.
         noise: scale of the noise.
         noise_kind: ``"gaussian"`` or ``"rademacher"``.
-        shortest: below 1, the lengths of the actions are log-uniform from this to 1.
-        seed: seed of theta; the contexts follow the seed given to ``rounds``.
+        shortest: if below 1, the lengths of the actions are log-uniform from this to 1.
+        seed: seed of theta; the seed passed to ``rounds`` determines the contexts.
 
     Example:
         >>> instance = sphere(dim=2, n_actions=3, noise=0.0)
@@ -79,18 +79,18 @@ def uneven_noise(
     noise_kind: NoiseKind = "rademacher",
     seed: int = 0,
 ) -> BanditInstance:
-    """The contexts of `sphere` with rounds of different noise, told with the rewards: ``Rounds.noise``.
+    """The contexts of `sphere` with rounds that differ in their noise; ``Rounds.noise`` has the scales.
 
-    The scale of a round's noise is drawn anew, independently of the contexts. Agents that weigh rounds use
-    it (``WeightedOFUL``); to others the noise is the largest of the scales.
+    The scale of each round's noise is drawn independently of the contexts. Agents that weight rounds use it
+    (``WeightedOFUL``); other agents assume the largest of the scales.
 
     Args:
         dim: dimension of the actions.
         n_actions: number of actions in a round.
         scales: the scales that a round's noise may have, (m,), positive.
-        shares: how often each of them comes, (m,), nonnegative with sum 1.
-        noise_kind: ``"gaussian"`` or ``"rademacher"``: ± the scale.
-        seed: seed of theta; the contexts follow the seed given to ``rounds``.
+        shares: probability of each scale, (m,), nonnegative with sum 1.
+        noise_kind: ``"gaussian"``, or ``"rademacher"``: ± the scale.
+        seed: seed of theta; the seed passed to ``rounds`` determines the contexts.
 
     Example:
         >>> instance = uneven_noise(dim=2, n_actions=3)
@@ -113,7 +113,7 @@ def uneven_noise(
 
 
 def filling_steps(level: int) -> int:
-    """How many actions of each direction `filling` offers for a level: until the length 1 is reached.
+    """How many actions `filling` offers in each direction for a level, before their length would exceed 1.
 
     Example:
         >>> filling_steps(1)                 # 0.2525 · 1.2525^6 = 0.975, and once more would exceed 1
@@ -124,7 +124,7 @@ def filling_steps(level: int) -> int:
 
 
 def _filling_width2(level: int) -> float:
-    """The squared width of these actions, a little above the threshold of the level."""
+    """The squared width of the actions for this level, a little above the level's threshold."""
     return 1.01 * 4.0**-level
 
 
@@ -140,16 +140,16 @@ class _Filling(BanditInstance):
 
 
 def filling(dim: int = 2, levels: int = 5, *, noise: float = 1.0) -> BanditInstance:
-    """One action a round, just long enough to be stored: it fills one level after the other.
+    """One action a round, just long enough to be stored, so that the levels fill one after the other.
 
-    With λ = 1 an action of squared length q(1 + s), where s is the squared length of the data so far in its
-    direction, has the squared width q. Here q is a little above 4^-l, for the directions e_1, ..., e_d in
-    turn, until the length 1 is reached; then comes the next level, and after the last one unit vectors for
-    ever. There is nothing to choose and the gap is 0; theta = (1, ..., 1)/√d.
+    Let s be the sum of the squared lengths of the data so far in the direction of an action, and λ = 1. Then an
+    action of squared length q(1 + s) has the squared width q. At level l, q is a little above 4^-l. The
+    directions e_1, ..., e_d take turns until the length would exceed 1; then comes the next level. After the
+    last level all actions are unit vectors. There is nothing to choose: the gap is 0. theta = (1, ..., 1)/√d.
 
     Args:
         dim: dimension d.
-        levels: how many levels are filled so, at most 9.
+        levels: number of levels to fill, at most 9.
         noise: standard deviation of the Gaussian noise.
 
     Example:
@@ -175,11 +175,11 @@ def _on_sphere(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
 
 @jit
 def draw_on_sphere(rng: np.random.Generator, points: FloatArray, dim: int, piece: int) -> None:
-    """Fill ``points``, flat, with uniform points of the unit sphere, ``piece`` entries at a time.
+    """Fill the flat array ``points`` with uniform points on the unit sphere, ``piece`` entries at a time.
 
-    These are the bits of ``_on_sphere``: numbers come from the generator in the same order, and the squared
-    length is summed as NumPy does with two lanes, entries of even and of odd index by themselves, in groups
-    of eight from the back. All entries of a piece are divided in one loop, as division takes most time.
+    The results equal those of ``_on_sphere`` bit for bit. The generator is called in the same order, and squared
+    lengths are summed as NumPy does with two lanes: even and odd indices separately, in groups of eight from
+    the back. One loop divides all entries of a piece, since division takes most of the time.
     """
     lengths = np.empty(min(piece, points.size))
     for begin in range(0, points.size, piece):
@@ -203,7 +203,7 @@ def draw_on_sphere(rng: np.random.Generator, points: FloatArray, dim: int, piece
                 even += part[k] * part[k]
             length = np.sqrt(even + odd)
             k = first
-            while k + 4 <= end:  # not a loop over the row: that would be vectorised, for a handful of entries
+            while k + 4 <= end:  # a plain loop would be vectorised, which is slower for so few entries
                 lengths[k] = lengths[k + 1] = lengths[k + 2] = lengths[k + 3] = length
                 k += 4
             while k < end:

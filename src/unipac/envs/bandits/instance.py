@@ -1,4 +1,4 @@
-"""The base class of the instances: rounds which are pure functions of a seed and a number."""
+"""The base class of bandit instances, whose rounds are pure functions of a seed and a number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unipac.envs.bandits.rounds import Rounds
 from unipac.envs.streams import Stream, stream_of
 
 NoiseKind = Literal["gaussian", "rademacher"]
-"""How rewards scatter around their mean: by the normal law, or by ±1 times the scale.
+"""Distribution of the noise: normal, or ±1 times the scale.
 
 >>> from typing import get_args
 >>> get_args(NoiseKind)
@@ -24,7 +24,7 @@ NoiseKind = Literal["gaussian", "rademacher"]
 """
 
 ROUNDING = 1e-12
-"""Relative; by so much a length may be too large."""
+"""Relative amount by which a length may exceed its bound."""
 
 _BLOCK_ENTRIES = 2**20
 _BLOCK_ROUNDS = 4096
@@ -36,23 +36,23 @@ class BanditInstance(ABC):
     """A stochastic bandit with vector actions that knows its optimum.
 
     Every action has Euclidean norm at most 1, up to rounding. Round k is a pure function of
-    (seed, k), however the rounds are cut into calls: randomness is drawn in blocks of `block`
+    (seed, k), however the rounds are split into calls: randomness is drawn in blocks of `block`
     rounds, and the generator of a block is derived from the seed and the number of the block.
 
-    A subclass implements `_contexts`, which writes the action sets of one block. One whose rounds differ
-    in their noise is `uneven` and implements `_scales`, too.
+    A subclass implements `_contexts`, which writes the action sets of one block. A subclass whose rounds
+    differ in their noise sets `uneven` and also implements `_scales`.
 
     Attributes:
         name: name of the instance.
         dim: dimension d of the actions.
         n_actions: number n of actions in a round.
-        noise: sub-Gaussian scale of the noise, of the noisiest round if they differ; 0 if there is none.
+        noise: sub-Gaussian scale of the noise, the largest one if rounds differ; 0 if there is no noise.
         noise_kind: ``"gaussian"`` (standard deviation `noise`) or ``"rademacher"`` (±`noise`).
         theta: the true parameter, read-only; None where the mean reward is not linear.
         norm: a bound on the norm of theta.
         actions: the action set, (n, d) and read-only, if it never changes; else None.
         block: how many rounds are drawn at once; it depends on n·d only.
-        uneven: whether rounds differ in their noise; then `Rounds.noise` has that of each.
+        uneven: whether rounds differ in their noise; if so, `Rounds.noise` has each round's scale.
 
     Example:
         >>> from unipac.envs import soare
@@ -135,11 +135,11 @@ class BanditInstance(ABC):
         return drawn
 
     def pieces(self, start: int, count: int, seed: int | np.random.SeedSequence) -> Iterator[Rounds]:
-        """The same rounds as `rounds`, a few hundred at a time: for those who go through them once.
+        """The same rounds as `rounds`, a few hundred at a time, for a single pass through them.
 
-        The arrays of a piece are views of memory that is used again: they hold until the next piece is
-        asked for, the last one until the next walk, and are not to be written to. No piece reaches over
-        the end of a block.
+        The arrays of a piece are views of memory that is used again, and must not be written to. They are
+        valid until the next piece is requested; the last piece is valid until the next call of `pieces`.
+        No piece crosses the end of a block.
 
         Args:
             start: number of the first round; there is no upper limit.
@@ -147,8 +147,8 @@ class BanditInstance(ABC):
             seed: seed of the contexts and of the noise.
 
         Returns:
-            Rounds in order, at most 256 at a time. If the set of actions never changes, each piece has it
-            as (n, d).
+            Rounds in order, at most 256 at a time. If the set of actions never changes, each piece holds
+            it as an array of shape (n, d).
 
         Example:
             >>> from unipac.envs import sphere
@@ -164,7 +164,7 @@ class BanditInstance(ABC):
         length = min(max(_PIECE_ENTRIES // (self.n_actions * self.dim), 1), _PIECE_ROUNDS)
         room: Rounds | None = None
         for index, source, _ in self._cuts(start, count):
-            if source.stop < self.block:  # the next call may go on here
+            if source.stop < self.block:  # the next call may continue in this block
                 block = self._kept_block(index, stream)
             elif self._latest is not None and self._latest[0] == (index, stream):
                 block = self._latest[1]
@@ -178,7 +178,7 @@ class BanditInstance(ABC):
             self._spare[:] = [room]
 
     def _spare_room(self) -> Rounds:
-        """Room for a block; what an earlier walk left is used again, as fresh memory takes time."""
+        """Arrays for a block; those of an earlier pass are used again, since allocation takes time."""
         try:
             return self._spare.pop()
         except IndexError:
@@ -189,22 +189,22 @@ class BanditInstance(ABC):
     ) -> FloatArray:
         """Sums of the rewards of ``counts[i]`` pulls of arm ``arms[i]``, each with its own noise.
 
-        The sums are drawn from their exact distribution, whatever the counts, in one step. They are a
-        function of the seed, the number of the batch, arms and counts: batch 5 can be asked for first, or
-        twice. Gaussian noise costs a few microseconds a batch; Rademacher noise, a binomial number for each
-        arm of the batch, some thirty.
+        The sums are drawn from their exact distribution in one step, however large the counts. They depend
+        only on the seed, the number of the batch, arms and counts: batches can be drawn in any order, and
+        repeatedly. A batch takes a few microseconds with Gaussian noise, and about thirty with Rademacher
+        noise, which needs a binomial number for each arm.
 
         Args:
-            arms: rows of ``actions``, integers of shape (m,); an arm may come more than once.
-            counts: how many pulls of each, integers from 0 on, (m,).
+            arms: rows of ``actions``, integers of shape (m,); an arm may occur more than once.
+            counts: how many pulls of each, integers >= 0, (m,).
             batch: number of the batch, from 0.
-            seed: seed of the noise; the sums have nothing in common with the rewards of ``rounds``.
+            seed: seed of the noise; the sums are unrelated to the rewards of ``rounds``.
 
         Returns:
             The sums, (m,).
 
         Raises:
-            ValueError: if the set of actions changes from round to round, or arguments do not fit.
+            ValueError: if the set of actions changes from round to round, or if an argument is invalid.
 
         Example:
             >>> from unipac.envs import soare
@@ -242,11 +242,11 @@ class BanditInstance(ABC):
     def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
         """Write actions (block, n, d) and means (block, n) of block `index`.
 
-        A subclass whose action set never changes gets arrays (n, d) and (n,) and draws nothing.
+        If the action set never changes, the arrays are (n, d) and (n,), and nothing is drawn.
         """
 
     def _scales(self, rng: np.random.Generator) -> FloatArray:
-        """The scale of the noise of each round of one block, (block,); where `uneven`."""
+        """The noise scale of each round of one block, (block,); called only if `uneven`."""
         raise NotImplementedError
 
     def _noise(self, rng: np.random.Generator) -> FloatArray:
@@ -254,7 +254,7 @@ class BanditInstance(ABC):
         return self._noise_of(rng, self.noise)
 
     def _noise_of(self, rng: np.random.Generator, scale: float | FloatArray) -> FloatArray:
-        """Noise of this scale, or of one for each round of a block."""
+        """The noise of one block, (block,), for one scale or for a scale per round."""
         if self.noise == 0.0:
             return np.zeros(self.block)
         if self.noise_kind == "gaussian":
@@ -262,7 +262,7 @@ class BanditInstance(ABC):
         return np.where(rng.integers(0, 2, self.block) == 1, scale, np.negative(scale))
 
     def _room(self, count: int) -> Rounds:
-        """Arrays for so many rounds."""
+        """Uninitialised arrays for `count` rounds."""
         lead = (count,) if self.actions is None else ()
         return Rounds(
             np.empty((*lead, self.n_actions, self.dim)),
@@ -278,7 +278,7 @@ class BanditInstance(ABC):
         return Rounds(rounds.actions, rounds.means, rounds.rewards[which], noise)
 
     def _cuts(self, start: int, count: int) -> Iterator[tuple[int, slice, slice]]:
-        """Numbers of the blocks that hold these rounds; which rounds of the block, and of those asked for."""
+        """For each block that overlaps the rounds: its number, the slice in it, and the slice in the request."""
         last = start + count - 1
         for index in range(start // self.block, last // self.block + 1 if count else 0):
             offset = start - index * self.block
@@ -286,7 +286,7 @@ class BanditInstance(ABC):
             yield index, source, slice(source.start - offset, source.stop - offset)
 
     def _draw(self, index: int, stream: Stream, room: Rounds) -> None:
-        """Write a whole block. The noise comes after all contexts of the block, in the same stream."""
+        """Write a whole block. Contexts and noise use one generator; all contexts are drawn first."""
         rng = stream.generator(index)
         self._contexts(index, rng, room.actions, room.means)
         if room.noise is None:
@@ -297,7 +297,7 @@ class BanditInstance(ABC):
         np.add(room.means, noise[:, None], out=room.rewards)
 
     def _kept_block(self, index: int, stream: Stream) -> Rounds:
-        """A block of which only a part was asked for; the latest one is kept for the next call."""
+        """A block of which only a part is needed now; the latest one is cached for the next call."""
         latest = self._latest
         if latest is None or latest[0] != (index, stream):
             room = self._room(self.block)

@@ -1,4 +1,4 @@
-"""Noiseless instances that lead optimism astray: a long forced run, then a free choice."""
+"""Noiseless instances that mislead optimistic agents: a long forced run, then a free choice."""
 
 import math
 from bisect import bisect_right
@@ -13,10 +13,10 @@ from unipac.envs.bandits.instance import BanditInstance
 
 
 class SwitchingArms(BanditInstance):
-    """Two action sets: one in runs of forced rounds, the other elsewhere.
+    """Two action sets: one in runs of forced rounds, the other in free rounds.
 
-    In a forced round all actions teach the same: their rewards are equal and free of noise, and they are
-    equal, or opposite with the reward 0. So an agent takes a whole run of them in one step, with any action.
+    All actions of a forced round carry the same information: their rewards are equal and noiseless, and the
+    actions are equal, or opposite with reward 0. So an agent can process a whole run in one step, with any action.
 
     Example:
         >>> instance = killer(forced=10**15)
@@ -51,7 +51,7 @@ class SwitchingArms(BanditInstance):
         actions[forced], means[forced] = self._forced_arms, self._forced_means
 
     def forced_at(self, k: int) -> int:
-        """How many forced rounds there are from round `k` on until the next free choice.
+        """How many forced rounds there are from round `k` until the next free choice.
 
         Args:
             k: number of a round, from 0.
@@ -75,7 +75,7 @@ class SwitchingArms(BanditInstance):
         return float(self._forced_means[0])
 
     def free_at(self, k: int) -> float:
-        """How many free rounds there are from round `k` on until the next forced one; perhaps infinite.
+        """How many free rounds there are from round `k` until the next forced one; ``inf`` if none follows.
 
         Args:
             k: number of a round, from 0.
@@ -103,7 +103,7 @@ def appendix_a(forced: int = 1000) -> SwitchingArms:
     rounds, and ±(0, 1) afterwards.
 
     Args:
-        forced: number of rounds which teach nothing about the later ones.
+        forced: number of first rounds; they carry no information about the later ones.
 
     Example:
         >>> appendix_a(forced=3).rounds(2, 2, seed=0).actions
@@ -123,13 +123,13 @@ def appendix_a(forced: int = 1000) -> SwitchingArms:
 
 
 def killer(forced: int = 1000) -> Killer:
-    """The two-armed instance that kills the original OFUL.
+    """The two-armed instance on which the original OFUL fails.
 
     theta = (1/2, 0), no noise. The first `forced` rounds offer e1 only, the others e1 and e2.
-    The longer the forced run, the wider a confidence set that grows with time is in the
-    direction e2, which has index 1 and the gap 1/2. An agent takes the forced rounds in one step,
-    ``agent.update(agent.choose([[1, 0]]), 0.5, times=forced)``, after which
-    ``agent.play(killer(forced), rounds=...)`` goes on with the free ones.
+    A confidence set that grows with time is wider in the direction e2 the longer the forced run is.
+    The action e2 has index 1 and the gap 1/2. An agent can process the forced rounds in one step,
+    ``agent.update(agent.choose([[1, 0]]), 0.5, times=forced)``; then
+    ``agent.play(killer(forced), rounds=...)`` continues with the free rounds.
 
     Args:
         forced: number of rounds without a choice.
@@ -143,12 +143,12 @@ def killer(forced: int = 1000) -> Killer:
 
 
 def killer_phases(forced: Sequence[int] = (10**3, 10**6), choices: int = 200) -> Killer:
-    """The `killer` in phases, each a longer forced run and then some free choices.
+    """The `killer` in phases: each phase is a forced run, followed by some free choices.
 
-    After the choices of the last phase the rounds stay free for ever.
+    All rounds after the last phase are free.
 
     Args:
-        forced: number of forced rounds of each phase.
+        forced: number of forced rounds in each phase.
         choices: number of free rounds at the end of each phase.
 
     Example:

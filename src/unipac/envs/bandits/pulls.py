@@ -1,4 +1,4 @@
-"""Noise of many pulls of fixed arms at once: the sums are drawn from their exact distribution."""
+"""Sums of the noise of many pulls of fixed arms, drawn at once from their exact distribution."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.streams import is_same, stream_of
 
 _BATCHES = 1024  # batches of pulls whose noise is drawn at once
-_EARLY_ARMS = 8  # arms of a batch whose noise comes from there; that of later ones is drawn for the batch
-_PULLS = 0x70756C6C  # tells the streams of pulls from those of rounds
+_EARLY_ARMS = 8  # the first arms of a batch use that noise; the noise of further arms is drawn per batch
+_PULLS = 0x70756C6C  # makes the streams of pulls differ from those of rounds
 
 
 class Normals:
-    """Standard normal numbers for batches of pulls; those of some batches are drawn at once and kept."""
+    """Standard normal numbers for batches of pulls; 1024 batches are drawn at once and cached."""
 
     def __init__(self) -> None:
         self._latest: tuple[int, int | np.random.SeedSequence, FloatArray] | None = None
 
     def of(self, count: int, batch: int, seed: int | np.random.SeedSequence) -> tuple[FloatArray, int]:
-        """An array with the standard normal numbers of this batch, and the row where they are."""
+        """An array with the standard normal numbers of this batch, and the row that holds them."""
         block, row = divmod(batch, _BATCHES)
         latest = self._latest
         if latest is None or latest[0] != block or not is_same(seed, latest[1]):
@@ -34,7 +34,7 @@ class Normals:
 
 
 def signs(times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> FloatArray:
-    """Sums of so many signs, (1, m)."""
+    """Sums of ``times[i]`` random signs, (1, m)."""
     heads = stream_of(seed).generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
     return np.asarray(2 * heads - times, dtype=np.float64)[None]
 
@@ -50,9 +50,9 @@ def sum_pulls(
     gaussian: bool,
     sums: FloatArray,
 ) -> int:
-    """Write the sums; a row of ``drawn`` has standard normal numbers, or else sums of signs.
+    """Write the sums; row ``row`` of ``drawn`` has standard normal numbers if ``gaussian``, else sums of signs.
 
-    Returns the first place with a bad arm or count, -1 if there is none.
+    Returns the first index with a bad arm or count, -1 if there is none.
     """
     for i in range(sums.size):
         if arms[i] < 0 or arms[i] >= means.size or counts[i] < 0 or counts[i] > check.LARGEST_COUNT:

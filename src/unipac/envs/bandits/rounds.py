@@ -14,14 +14,14 @@ class _Arrays(NamedTuple):
 
 
 class Rounds(_Arrays):
-    """Consecutive rounds of an instance, in arrays that belong to the caller; a tuple of the first three.
+    """Consecutive rounds of an instance: a tuple of three arrays, with `noise` as a further attribute.
 
     Attributes:
         actions: the action sets, (T, n, d); (n, d) if the set is the same in all rounds.
         means: expected reward of each action, (T, n); (n,) if the set is the same in all rounds.
         rewards: the reward that each action would bring, (T, n). The noise of a round is drawn
             once and shared by its actions.
-        noise: the scale of the noise of each round, (T,), which may be told with its reward; None if
+        noise: the noise scale of each round, (T,), which an agent may receive with the reward; None if
             it is the instance's ``noise`` in all rounds.
 
     Example:
@@ -36,7 +36,7 @@ class Rounds(_Arrays):
     def __new__(
         cls, actions: FloatArray, means: FloatArray, rewards: FloatArray, noise: FloatArray | None = None
     ) -> Rounds:
-        """With the noise beside the tuple: it unpacks to three arrays with and without."""
+        """Keep the noise outside the tuple, which always unpacks to three arrays."""
         made = super().__new__(cls, actions, means, rewards)
         made.noise = noise
         return made

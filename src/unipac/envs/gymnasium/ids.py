@@ -1,4 +1,4 @@
-"""The names under which Gymnasium knows the MDPs of this library; Gymnasium is not imported for it."""
+"""Gymnasium ids of the MDPs of this library; this module does not import Gymnasium."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IDS = {
 
 
 def register() -> None:
-    """Register all `IDS` with Gymnasium; those that are registered already stay as they are."""
+    """Register all `IDS` with Gymnasium; ids that are already registered stay as they are."""
     import gymnasium
 
     for name, factory in IDS.items():
@@ -37,7 +37,7 @@ def register() -> None:
 
 
 def register_in_time() -> None:
-    """Register now if Gymnasium is imported, else as soon as it is: importing it takes a while."""
+    """Register now if Gymnasium is already imported, else upon its import, which is slow and not forced here."""
     if "gymnasium" in sys.modules:
         register()
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -45,7 +45,7 @@ def register_in_time() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Waits for the import of Gymnasium, then steps aside."""
+    """Waits for the import of Gymnasium, then removes itself."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -60,7 +60,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Loads Gymnasium as the loader given does, and registers."""
+    """Loads Gymnasium with its own loader, then registers the ids."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader

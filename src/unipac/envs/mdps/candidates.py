@@ -1,4 +1,4 @@
-"""Finite MDPs that come with candidates for Q*: what searches among functions are run on."""
+"""Finite MDPs that come with candidates for Q*, for searches among functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CandidateMDP(FiniteMDP):
     """The MDP of `random_candidates`.
 
     Attributes:
-        candidates: functions (N, H, S, A) from 0 to 1, read-only; Q* is the last of them.
+        candidates: N functions with values in [0, 1], (N, H, S, A), read-only; the last one is Q*.
 
     Example:
         >>> mdp = random_candidates(candidates=4)
@@ -30,10 +30,10 @@ def random_candidates(
 ) -> CandidateMDP:
     """A random MDP with a list of functions, one of which is its Q*.
 
-    - States: S; the first one is uniform.
-    - Transitions: uniform in the simplex, anew for each stage.
-    - Rewards: uniform in [0, 1/H], anew for each stage, so that no episode brings more than 1.
-    - Candidates: N functions, Q* the last; the others promise more, min(Q* + U, 1) with U uniform in [0, 1].
+    - States: S; the first state of an episode is uniform.
+    - Transitions: uniform in the simplex, drawn separately for each stage.
+    - Rewards: uniform in [0, 1/H], drawn separately for each stage, so that no return exceeds 1.
+    - Candidates: N functions. The last is Q*; the others are larger, min(Q* + U, 1) with U uniform in [0, 1].
     - Optimum: by dynamic programming.
 
     Args:

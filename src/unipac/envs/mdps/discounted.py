@@ -1,4 +1,4 @@
-"""Discounted MDPs with finitely many states and actions, and simulators of them that count their samples."""
+"""Discounted MDPs with finitely many states and actions, and their simulators, which count samples."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from unipac.envs.mdps import planning, tables
 from unipac.envs.streams import stream_of
 
 LONGEST = 1e6
-"""Largest 1/(1 − γ): beyond that rounding eats what the discount leaves."""
+"""Largest 1/(1 − γ): beyond it 1 − γ is lost in rounding."""
 
-_SAMPLES = 0x73696D75  # tells the streams of simulators from those of batches
+_SAMPLES = 0x73696D75  # makes the streams of simulators differ from those of batches
 _ROUNDING = 1e-12
 
 
 def discount_factor(name: str, value: SupportsFloat) -> float:
-    """A number γ from 0 on, below 1 by at least 1e-6."""
+    """A number γ with 0 ≤ γ ≤ 1 − 1e-6."""
     number = check.real(name, value)
     check.require(0 <= number <= 1 - 1 / LONGEST, name, f"from 0 to 1 - {1 / LONGEST:g}", value)
     return number
 
 
 class DiscountedMDP:
-    """An MDP without end whose rewards are discounted; it knows its optimum and can be sampled.
+    """An infinite-horizon MDP with discounted rewards; it knows its optimum and can be sampled.
 
-    A *pair* is a state with an action, numbered s·A + a. Where some pairs, the *anchors*, determine all others, the
-    transitions are P(· | s, a) = Σ_j λ_j(s, a) P(· | anchor j): `coefficients` has the λ.
+    A *pair* is a state with an action, numbered s·A + a. Some pairs, the *anchors*, may determine all others:
+    P(· | s, a) = Σ_j λ_j(s, a) P(· | anchor j). Then `coefficients` holds the λ.
 
     Args:
         transitions: P(s' | s, a), distributions over s' up to 1e-9, (S, A, S).
         rewards: r(s, a) from 0 to 1, (S, A).
         discount: γ, from 0 to 1 - 1e-6.
-        anchors: numbers of the anchor pairs, (K,); by default all pairs, each for itself.
-        coefficients: λ, (S, A, K), with sums 1; needed with ``anchors``.
+        anchors: numbers of the anchor pairs, (K,); by default every pair counts as its own anchor.
+        coefficients: λ, (S, A, K), with sums 1; required with ``anchors``.
         name: name of the instance.
 
     Attributes:
@@ -120,11 +120,11 @@ class DiscountedMDP:
 
     def optimal_q(self) -> FloatArray:
         """Q*, (S, A)."""
-        found: FloatArray = self.rewards + self.discount * self.transitions @ self._optimal()[0]
-        return found
+        q: FloatArray = self.rewards + self.discount * self.transitions @ self._optimal()[0]
+        return q
 
     def policy_value(self, policy: ArrayLike) -> FloatArray:
-        """V^π of a policy, given by the action of each state: integers (S,)."""
+        """V^π, (S,), of the policy that takes action ``policy[s]`` in state s: integers (S,)."""
         return self._value(planning.integers("policy", policy, (self.n_states,), self.n_actions))
 
     def _value(self, policy: IntArray) -> FloatArray:
@@ -133,7 +133,7 @@ class DiscountedMDP:
         return np.asarray(np.linalg.solve(np.eye(self.n_states) - self.discount * P, r), dtype=np.float64)
 
     def _optimal(self) -> tuple[FloatArray, IntArray]:
-        """By policy iteration, computed once; it stops where values no longer rise by more than rounding."""
+        """V* and an optimal policy, by policy iteration until no value rises by more than rounding; cached."""
         if self._optimum is None:
             policy = self.rewards.argmax(axis=1)
             value = self._value(policy)
@@ -151,12 +151,12 @@ class DiscountedMDP:
     def pulls(
         self, arms: ArrayLike, counts: ArrayLike, *, batch: int, seed: int | np.random.SeedSequence
     ) -> IntArray:
-        """How often each next state came in ``counts[i]`` samples of the pair ``arms[i]``.
+        """How often each next state occurs in ``counts[i]`` samples of the pair ``arms[i]``.
 
-        In one step, whatever the counts; a function of the seed, the number of the batch, pairs and counts.
+        Drawn in one step, however large the counts; depends only on seed, batch number, pairs and counts.
 
         Args:
-            arms: numbers s·A + a of pairs, (m,); a pair may come more than once.
+            arms: numbers s·A + a of pairs, (m,); a pair may occur more than once.
             counts: how many samples of each, (m,).
             batch: number of the batch, from 0.
             seed: seed of the samples.
@@ -182,15 +182,15 @@ class DiscountedMDP:
         return rng.multinomial(times, P / P.sum(axis=1, keepdims=True)).astype(np.int64).reshape(P.shape)
 
     def simulator(self, seed: int | np.random.SeedSequence = 0) -> Simulator:
-        """A generative model of this MDP, which counts how often it was used."""
+        """A generative model of this MDP, which counts the samples it draws."""
         return Simulator(self, seed)
 
 
 class Simulator:
-    """A generative model: next states of any pair, as often as one likes.
+    """A generative model: it samples next states of any pair, as often as requested.
 
     Attributes:
-        samples: how many were drawn so far.
+        samples: number of samples drawn so far.
 
     Example:
         >>> mdp = DiscountedMDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[0, 0], [0, 1.0]], discount=0.5)
@@ -205,12 +205,12 @@ class Simulator:
         self.samples = 0
 
     def sample(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex = 1) -> IntArray:
-        """So many next states of each pair.
+        """Draw `n` next states of each pair.
 
         Args:
             states: integers (m,).
             actions: integers (m,).
-            n: how many of each.
+            n: number of samples of each pair.
 
         Returns:
             (m, n).
@@ -221,13 +221,13 @@ class Simulator:
         P = self._mdp.transitions.reshape(self._mdp.rewards.size, -1)[pairs]
         drawn = np.empty((len(pairs), n), dtype=np.int64)
         for i, u in enumerate(self._rng.random(drawn.shape)):
-            last = np.flatnonzero(P[i])[-1]  # where the sum ends, rounding or not
+            last = np.flatnonzero(P[i])[-1]  # the cumulative sum may end below 1 by rounding
             drawn[i] = np.minimum(np.searchsorted(np.cumsum(P[i]), u, side="right"), last)
         self.samples += drawn.size
         return drawn
 
     def arrivals(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex) -> IntArray:
-        """How often each next state came in so many samples of each pair, (m, S); in one step."""
+        """How often each next state occurs in `n` samples of each pair, (m, S), drawn in one step."""
         n = check.count("n", n, least=0, most=check.LARGEST_COUNT)
         pairs = self._pairs(states, actions)
         drawn = self._mdp._arrivals(self._rng, pairs, np.full(len(pairs), n))
@@ -248,8 +248,8 @@ def random_anchors(
 ) -> DiscountedMDP:
     """A random discounted MDP in which a few anchor pairs determine all others.
 
-    - Anchors: K pairs, drawn without replacement; their next states have a distribution ~ Dirichlet(0.2).
-    - Transitions: P(· | s, a) = Σ_j λ_j P(· | anchor j) with λ(s, a) ~ Dirichlet(0.5); of an anchor, itself.
+    - Anchors: K pairs, drawn without replacement; their P(· | anchor j) ~ Dirichlet(0.2).
+    - Transitions: P(· | s, a) = Σ_j λ_j P(· | anchor j); λ(s, a) ~ Dirichlet(0.5), but a unit vector for anchors.
     - Rewards: uniform in [0, 1] on 30 % of the pairs, else 0.
     - Optimum: by policy iteration.
 

@@ -1,4 +1,4 @@
-"""Linear MDPs that are named. States and actions are numbered from 0, stages from 1."""
+"""Named linear MDPs. States and actions are numbered from 0, stages from 1."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def river_swim(n_states: int = 6, horizon: int = 20) -> LinearMDP:
     """RiverSwim: a small reward nearby, a large one upstream (after Strehl and Littman, 2008).
 
     - States: 0 to n - 1 along a river; every episode starts in state 0.
-    - Actions: 0 swims left, with the current: one step back, surely (state 0 stays). 1 swims right: at
-      state 0 stay 0.4, on 0.6; in between back 0.05, stay 0.6, on 0.35; at the last state back 0.4,
-      stay 0.6.
+    - Actions: 0 swims left, with the current: always one step back (state 0 stays). 1 swims right, with these
+      probabilities: in state 0 stay 0.4, forward 0.6; in between back 0.05, stay 0.6, forward 0.35; in the
+      last state back 0.4, stay 0.6.
     - Rewards: 0.05 for left in state 0, 1 for right in the last state, else 0.
     - Features: one-hot, d = 2n.
     - Optimum: by dynamic programming; for 3 states and H = 3, V*_1(0) = 0.2515.
@@ -52,11 +52,11 @@ def random_simplex(
 ) -> LinearMDP:
     """A random linear MDP with features in the probability simplex.
 
-    - States: S; the first one is uniform.
+    - States: S; the first state of an episode is uniform.
     - Actions: A.
-    - Features: φ(s, a) uniform in the probability simplex of dimension d, so that |φ| ≤ 1.
-    - Transitions: φ(s, a) is the weight of each of d distributions over next states; these are uniform
-      in their simplex, anew for each stage.
+    - Features: φ(s, a) is uniform in the probability simplex in R^d, so that |φ| ≤ 1.
+    - Transitions: φ(s, a) holds the weights of d distributions over next states. These distributions are
+      uniform in their simplex and drawn separately for each stage.
     - Rewards: <φ(s, a), μ_h> with μ_h uniform in [0, 1]^d.
     - Optimum: by dynamic programming.
 
@@ -91,22 +91,22 @@ def random_simplex(
 
 
 def deep_sea(size: int = 8, seed: int | None = None) -> LinearMDP:
-    """DeepSea, a combination lock: one sequence of actions out of 2^n finds the treasure.
+    """DeepSea, a combination lock: one sequence of actions out of 2^n reaches the treasure.
 
-    After Osband et al. (bsuite, 2020). The diver sinks one row per stage, so that the state is the column
-    alone and the horizon is n. The cost of a dive to the right, 0.01/n, is paid as a reward for going
-    left, which keeps rewards in [0, 1] and moves every value by the same amount, 0.01.
+    After Osband et al. (bsuite, 2020). The diver sinks one row per stage, so that the state is just the
+    column and the horizon is n. The original charges 0.01/n for going right; here going left earns 0.01/n
+    instead. This keeps rewards in [0, 1] and shifts the values of all policies by the same amount, 0.01.
 
     - States: the columns 0 to n - 1; every episode starts in column 0.
-    - Actions: 1 goes one column to the right, 0 to the left; the walls hold. With a seed, a fair coin
-      decides for each stage and column which of the two actions is "right".
+    - Actions: 1 goes one column to the right, 0 to the left; a move against a wall stays. With a seed, a
+      fair coin decides for each stage and column which of the two actions is "right".
     - Rewards: 1 for right in the last column at stage n, 0.01/n for left, else 0.
     - Features: one-hot, d = 2n.
-    - Optimum: V*_1(0) = 1, always right. The best without the treasure, always left, is worth 0.01.
+    - Optimum: V*_1(0) = 1, always right. Without the treasure the best is 0.01, always left.
 
     Args:
         size: number n of columns and stages.
-        seed: seed of the meaning of the actions; None leaves them as they are.
+        seed: seed of the coins that give the actions their meaning; None: action 1 is always "right".
 
     Example:
         >>> float(deep_sea(size=8).optimal_value()[0])
@@ -129,12 +129,12 @@ def deep_sea(size: int = 8, seed: int | None = None) -> LinearMDP:
 
 
 def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int = 12) -> LinearMDP:
-    """A grid from the top left corner to the goal in the bottom right one.
+    """A grid world with the start in the top left corner and the goal in the bottom right one.
 
     - States: row · columns + column; every episode starts in state 0. The goal, the last state, is
       never left.
     - Actions: 0 up, 1 right, 2 down, 3 left. With probability ``slip`` the move goes to one of the two
-      sides instead, either one equally likely; a move against a wall stays.
+      sides instead, each equally likely; a move against a wall stays.
     - Rewards: 1 for each stage in the goal, whatever the action, else 0.
     - Features: one-hot, d = 4 · rows · columns.
     - Optimum: by dynamic programming, the expected number of stages in the goal. Without slips,
@@ -174,7 +174,7 @@ def grid_world(rows: int = 4, columns: int = 4, slip: float = 0.1, horizon: int 
 
 
 def frozen_lake(map_name: str = "4x4", is_slippery: bool = True, horizon: int = 20) -> LinearMDP:
-    """FrozenLake from the tables of Gymnasium (FrozenLake-v1).
+    """FrozenLake, from the tables of Gymnasium's FrozenLake-v1.
 
     - States: the cells of the map; an episode starts at the cell S. Holes and the goal are never left
       and pay nothing.
@@ -207,7 +207,7 @@ def frozen_lake(map_name: str = "4x4", is_slippery: bool = True, horizon: int = 
 
 
 class ForcedFirst:
-    """An MDP whose first episodes begin where there is nothing to choose, and all others at a choice."""
+    """An MDP whose first episodes start in a state without a choice, and all others in one with a choice."""
 
     forced: int
     forced_state = 0
@@ -244,7 +244,7 @@ class LSVIKiller(ForcedFirst, LinearMDP):
 
 
 def lsvi_killer(forced: int = 1000) -> LSVIKiller:
-    """The MDP that kills LSVI-UCB: many episodes that teach one direction, then a choice of two.
+    """The MDP on which LSVI-UCB fails: many episodes with data in one direction, then a choice of two.
 
     - States: 0 is ``forced_state``, 1 is ``choice_state``, where episodes start by default.
     - Actions: 2. Both have the feature e1 in the forced state; in the choice state action 0 has e1 and
@@ -255,10 +255,10 @@ def lsvi_killer(forced: int = 1000) -> LSVIKiller:
     - Optimum: V*_1 = 1/2 in both states; action 1 in the choice state has the gap 1/2.
 
     A bonus that grows with the number K of episodes keeps e2 attractive: it is chosen while
-    β/√(1 + n) > 1/2, which is about 4β² times. LSVI-UCB has β² of order log K, so that its mistakes
-    after the forced episodes have no bound; those of an agent with levels do.
+    β/√(1 + n) > 1/2, which is about 4β² times. LSVI-UCB has β² of order log K, so its number of mistakes
+    after the forced episodes is unbounded; that of an agent with levels is bounded.
 
-    The first states are chosen by the caller, as in ``initial_states``::
+    The caller sets the first states, as in ``initial_states``::
 
         mdp = lsvi_killer(forced=10**6)
         agent.play(mdp, episodes=mdp.forced, initial_states=mdp.initial_states(mdp.forced))
@@ -304,7 +304,7 @@ def start_at_first(n_states: int) -> FloatArray:
 def check_linear_size(
     horizon: int, n_states: int, n_actions: int, dim: int, tables_kept: int | None = None
 ) -> None:
-    """Refuse what would not fit into memory; ``tables_kept`` is T, H by default."""
+    """Refuse MDPs that would not fit into memory; ``tables_kept`` is the number T of tables, H by default."""
     T = horizon if tables_kept is None else tables_kept
     transitions_and_measures = T * n_states * (n_actions * n_states + dim)
     features_and_optimum = n_states * n_actions * (dim + horizon)

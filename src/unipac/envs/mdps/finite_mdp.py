@@ -1,4 +1,4 @@
-"""Episodic MDPs with finitely many states and actions, given by their tables."""
+"""Episodic MDPs with finitely many states and actions, defined by their tables."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PLACES = ("stage", "state", "action")
 class FiniteMDP:
     """An episodic MDP with finitely many states and actions that knows its optimum.
 
-    Stage h is entry h - 1 of the arrays. Tables that are the same at all stages are kept once, however long
-    the horizon is: 500 states and 6 actions take 12 MB. A state that is never left and pays nothing may be
-    marked as `terminal`: an episode that would come there is over, and agents never see that state.
+    Stage h is entry h - 1 of the arrays. Tables that are the same at all stages are stored once, whatever
+    the horizon: 500 states and 6 actions take 12 MB. A state that is never left and pays nothing may be
+    marked as `terminal`: an episode that reaches it is over, and agents never see that state.
 
     Args:
         transitions: P_h(s' | s, a), distributions over s' up to 1e-9: (H, S, A, S), or (S, A, S) with
-            ``horizon``. A view of shape (H, S, A, S) that repeats one stage is kept once, too.
+            ``horizon``. A view of shape (H, S, A, S) that repeats one stage is stored once, too.
         rewards: any numbers: r(s, a) as (S, A) or (H, S, A), or r(s, a, s') as (S, A, S) or (H, S, A, S).
-            Three axes that could be read in two ways, as H = S = A, are refused.
+            A shape that is both (H, S, A) and (S, A, S), because H = S = A, is refused.
         initial: distribution of the first state, (S,); by default all episodes start in state 0.
-        horizon: number H of stages; needed with transitions (S, A, S).
+        horizon: number H of stages; required with transitions (S, A, S).
         name: name of the instance.
         terminal: booleans (S,): states that are never left, pay nothing and end the episode; none by default.
-            No episode may begin there.
+            No episode may start in one.
 
     Attributes:
         name: name of the instance.
@@ -40,9 +40,9 @@ class FiniteMDP:
         n_actions: number A of actions, the same in all states.
         horizon: number H of stages.
         initial: distribution of the first state, (S,). All arrays are float64 and read-only.
-        tables: the transitions that are kept, (T, S, A, S) in C order, with T = H or T = 1.
-        reward_tables: expected rewards of the pairs, (T', S, A).
-        arrival_rewards: r(s, a, s'), (T', S, A, S), where rewards depend on the next state, else None.
+        tables: the transitions as stored, (T, S, A, S) in C order, with T = H or T = 1.
+        reward_tables: expected rewards of the pairs, (T', S, A), with T' = H or T' = 1.
+        arrival_rewards: r(s, a, s'), (T', S, A, S), if rewards depend on the next state, else None.
         reward_range: the least and the largest reward that can occur.
         terminal: booleans (S,), read-only: states that end the episode.
         homogeneous: whether all stages have the same transitions and rewards.
@@ -58,7 +58,7 @@ class FiniteMDP:
         ((3, 2, 2, 2), (1, 2, 2, 2), (0.0, 1.0))
     """
 
-    _pair: tuple[int | str, int | str] = ("S", "A")  # what the arrays must have; letters: any number
+    _pair: tuple[int | str, int | str] = ("S", "A")  # required sizes; a letter stands for any number
     _may_pay_on_arrival = True
 
     def __init__(
@@ -108,12 +108,12 @@ class FiniteMDP:
 
     @property
     def transitions(self) -> FloatArray:
-        """P as (H, S, A, S); where one table serves all stages, a view that takes no memory."""
+        """P as (H, S, A, S); if one table serves all stages, this is a view that takes no memory."""
         return self._all_stages(self.tables)
 
     @property
     def rewards(self) -> FloatArray:
-        """Expected rewards as (H, S, A), likewise."""
+        """Expected rewards as (H, S, A); if one table serves all stages, this is a view."""
         return self._all_stages(self.reward_tables)
 
     @property
@@ -159,14 +159,14 @@ class FiniteMDP:
             if left or pays or self.initial[s] > 0.0:
                 wrong = "is left" if left else "pays" if pays else "may be the first"
                 raise ValueError(
-                    f"terminal must mark states that are never left, pay nothing and come not first, "
+                    f"terminal must mark states that are never left, pay nothing and start no episode, "
                     f"got state {s}, which {wrong}"
                 )
         marked.setflags(write=False)
         return marked
 
     def _places(self, kept: FloatArray) -> tuple[str | None, ...]:
-        """Names of the axes, for errors: there is no stage to name where one table serves all."""
+        """Names of the axes, for error messages; the stage is None if one table serves all stages."""
         return (PLACES[0] if len(kept) == self.horizon else None, *PLACES[1:])
 
 
@@ -221,7 +221,7 @@ def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
 def _read_transitions(
     transitions: ArrayLike, pair: tuple[int | str, int | str], horizon: int | None
 ) -> tuple[FloatArray, int]:
-    """The table that is kept, (T, S, A, S), and the horizon."""
+    """The table to store, (T, S, A, S), and the horizon."""
     n_states, n_actions = pair
     one = (n_states, n_actions, n_states)
     expected = f"{tables.words(('H', *one))}, or {tables.words(one)} with horizon=, not empty"
@@ -236,7 +236,7 @@ def _read_transitions(
 
 
 def _read_rewards(rewards: ArrayLike, shape: tuple[int, int, int], on_arrival: bool) -> FloatArray:
-    """(T', S, A), or (T', S, A, S) if they are given for each next state."""
+    """The rewards as (T', S, A), or as (T', S, A, S) if they are listed by next state."""
     horizon, n_states, n_actions = shape
     pairs, arrivals = (n_states, n_actions), (n_states, n_actions, n_states)
     allowed = [shape, pairs] + ([(horizon, *arrivals), arrivals] if on_arrival else [])
@@ -253,7 +253,7 @@ def _read_rewards(rewards: ArrayLike, shape: tuple[int, int, int], on_arrival: b
 
 
 def _once(raw: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The first stage alone, if the array is a view that repeats it."""
+    """Only the first stage, if the array is a view that repeats it."""
     return raw[:1] if raw.strides[0] == 0 else raw
 
 
@@ -266,7 +266,7 @@ class _PairRewards(NamedTuple):
 
 
 def _of_pairs(transitions: FloatArray, rewards: FloatArray) -> _PairRewards:
-    """What a pair pays on average, at least and at most, over the next states that are possible."""
+    """Mean, least and largest reward of each pair, over the possible next states."""
     stages = max(len(transitions), len(rewards))
     of_pairs = _PairRewards(*np.empty((3, stages, *transitions.shape[1:3])))
     for h in range(stages):

@@ -1,6 +1,6 @@
 """The hard instance of Zhou, Gu and Szepesvári (2021): actions are corners of a cube, one of them a little better.
 
-As a linear MDP and as a linear mixture. States and actions are numbered from 0, stages from 1.
+It comes as a linear MDP and as a linear mixture. States and actions are numbered from 0, stages from 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def hypercube(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: in
       Σ_h (H - h) p (1 - p)^(h-1). A uniformly random action has p = 1/H.
 
     Args:
-        dim: d, from 2 to 16: there are 2^(d-1) actions, and the features have one dimension more.
+        dim: d, from 2 to 16: there are 2^(d-1) actions, and the features have dimension d + 1.
         horizon: number H of stages, at least 2.
         gap: how much the best action adds to the probability 1/H, in (0, 1/H]; 1/(2H) by default.
         seed: seed of the signs.
@@ -76,7 +76,7 @@ def hypercube(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: in
 
 
 def hypercube_mixture(dim: int = 4, horizon: int = 4, gap: float | None = None, seed: int = 0) -> MixtureMDP:
-    """The hard instance of Zhou, Gu and Szepesvári (2021), a mixture as they wrote it.
+    """The hard instance of Zhou, Gu and Szepesvári (2021) as a mixture, its original form.
 
     - States: x_1, ..., x_{H+1} (numbers 0 to H) and the rewarding x_{H+2} (number H + 1), which is never
       left. Every episode starts in x_1.
@@ -122,7 +122,7 @@ def hypercube_mixture(dim: int = 4, horizon: int = 4, gap: float | None = None, 
 def _checked(
     dim: int, horizon: int, gap: float | None, seed: int
 ) -> tuple[int, int, float, np.random.Generator]:
-    """The arguments of either, the gap filled in, and a generator of the seed."""
+    """The checked arguments of either function, with the default gap, and a generator for the seed."""
     dim = check.count("dim", dim, least=2, most=16)
     horizon = check.count("horizon", horizon, least=2)
     gap = 1 / (2 * horizon) if gap is None else check.positive("gap", gap)

@@ -17,12 +17,12 @@ MOST_ENUMERATED = 16
 
 
 class LinearMDP(FiniteMDP):
-    """An episodic MDP with finitely many states, linear in given features, that knows its optimum.
+    """An episodic MDP with finitely many states, linear in its features, that knows its optimum.
 
-    A `FiniteMDP` with features. Transitions are (H, S, A, S), or (S, A, S) with ``horizon`` for all stages
-    alike, and rewards (H, S, A) or (S, A); stage h is entry h - 1 of the arrays. The
-    reward r_h(s, a) is deterministic. The constructor verifies Assumption 1 of He, Zhou and Gu (2021)
-    and says in a ``ValueError`` which part fails, and where:
+    A `FiniteMDP` with features. Transitions are (H, S, A, S), or (S, A, S) with ``horizon`` if all stages have
+    the same, and rewards (H, S, A) or (S, A); stage h is entry h - 1 of the arrays. The
+    reward r_h(s, a) is deterministic. The constructor verifies Assumption 1 of He, Zhou and Gu (2021);
+    if it fails, a ``ValueError`` says which part, and where:
 
     - each P_h(. | s, a) and the initial distribution are non-negative and sum to one, up to 1e-9;
     - rewards are in [0, 1];
@@ -36,8 +36,8 @@ class LinearMDP(FiniteMDP):
     θ_h and μ_h are the solutions of smallest norm, for which both bounds hold if they hold for any
     solution. The last bound is accepted if Σ_s' |θ_h(s')|, the norm of the vector Σ_s' |θ_h(s')| taken
     componentwise (exact for measures without negative entries) or |θ_h| √S with the spectral norm is at
-    most √d. Otherwise the maximum is computed over all signs, if at most 16 states have θ_h(s') ≠ 0. For
-    more states the MDP is refused unless ``measures`` is given and meets one of these conditions.
+    most √d. Otherwise the maximum is computed over all signs, if at most 16 states have θ_h(s') ≠ 0. With
+    more states the MDP is refused, unless the caller passes ``measures`` that meet one of these conditions.
 
     Attributes:
         features: φ, (S, A, d). All arrays are float64 and read-only.
@@ -45,7 +45,7 @@ class LinearMDP(FiniteMDP):
         weights: μ, (H, d).
         dim: dimension d of the features.
 
-    All attributes of `FiniteMDP` are there, too.
+    It also has all attributes of `FiniteMDP`.
 
     Example:
         >>> mdp = LinearMDP(
@@ -128,12 +128,12 @@ class LinearMDP(FiniteMDP):
         if stage is None or not too_large.any():
             tables.refuse(name, too_large, expected, errors, places, "an error of ")
             return
-        before = np.zeros((stage, *errors.shape))  # so that the place found has the stage in front
+        before = np.zeros((stage, *errors.shape))  # so that the index of the error includes the stage
         whole = np.concatenate([before, errors[None]])
         tables.refuse(name, whole > LINEAR_TOLERANCE, expected, whole, (PLACES[0], *places), "an error of ")
 
     def _check_bounds(self) -> None:
-        """|μ_h| and the integrals of θ_h against [-1, 1]-valued functions are at most √d."""
+        """Require that |μ_h| and the integrals of θ_h against [-1, 1]-valued functions are at most √d."""
         limit = math.sqrt(self.dim)
         slack = limit * (1 + LINEAR_TOLERANCE)
         norms = np.linalg.norm(self._weights, axis=1)
@@ -164,8 +164,8 @@ def largest_integral(measure: FloatArray, enough: float) -> tuple[float, float]:
         enough: an upper bound this small is not improved.
 
     Returns:
-        A lower and an upper bound. They are equal, up to rounding, if the upper one exceeds ``enough`` and
-        at most 16 columns are not zero.
+        A lower and an upper bound. They are equal, up to rounding, if the simple upper bounds exceed
+        ``enough`` and at most 16 columns are not zero.
     """
     lengths = np.linalg.norm(measure, axis=0)
     columns = measure[:, lengths > 0]
@@ -186,7 +186,7 @@ def largest_integral(measure: FloatArray, enough: float) -> tuple[float, float]:
 
 
 def _solved(rows: FloatArray, target: FloatArray, one_hot: bool) -> FloatArray:
-    """What is linear in the features with the smallest norm, (T, d, n), for the targets (T, S, A, n)."""
+    """The coefficients of smallest norm, (T, d, n), that fit the targets (T, S, A, n) linearly in the features."""
     flat = target.reshape(len(target), len(rows), -1)
     if one_hot:
         return read_only(flat)

@@ -1,4 +1,4 @@
-"""Linear mixture MDPs with finitely many states: the law of the next state is a mixture of given features."""
+"""Linear mixture MDPs with finitely many states: the law of the next state is linear in features of (s, a, s')."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from unipac.envs.mdps import tables
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
 ROUNDING = 1e-9
-"""Probabilities may be below 0, and sums off 1, by so much: they are computed from features and weights."""
+"""Allowed rounding of probabilities below 0 and sums off 1: they are computed from features and weights."""
 
 
 class MixtureMDP(FiniteMDP):
     """An episodic MDP with P_h(s' | s, a) = <φ(s, a, s'), θ_h>, that knows its optimum.
 
-    A `FiniteMDP` whose transitions are linear in features of triples (s, a, s'). If φ(s, a, s') lists what d
-    kernels say, P_1(s' | s, a) to P_d(s' | s, a), then θ_h are the weights of the mixture. The constructor
-    verifies that features and weights make distributions, up to 1e-9, and says in a ``ValueError`` where
-    they do not. What is below 0 or off 1 by rounding is set right.
+    A `FiniteMDP` whose transitions are linear in features of triples (s, a, s'). If φ(s, a, s') lists the
+    probabilities of d kernels, P_1(s' | s, a) to P_d(s' | s, a), then θ_h are the weights of the mixture. The
+    constructor verifies that features and weights make distributions, up to 1e-9; if they do not, a
+    ``ValueError`` says where. Probabilities below 0 and sums off 1 by rounding are corrected.
 
     Args:
         features: φ, (S, A, S, d).
-        weights: θ, (H, d), or (d,) with ``horizon`` for all stages alike.
+        weights: θ, (H, d), or (d,) with ``horizon`` if all stages have the same.
         rewards: r, (H, S, A) or (S, A), in [0, 1].
         initial: distribution of the first state, (S,); by default all episodes start in state 0.
-        horizon: number H of stages; needed with weights (d,).
+        horizon: number H of stages; required with weights (d,).
         name: name of the instance.
 
     Attributes:
@@ -36,7 +36,7 @@ class MixtureMDP(FiniteMDP):
         dim: dimension d of the features.
         norm: the largest |θ_h|.
 
-    All attributes of `FiniteMDP` are there, too.
+    It also has all attributes of `FiniteMDP`.
 
     Example:
         >>> stay, go = np.eye(2), 1 - np.eye(2)  # two kernels, the same for both actions
@@ -91,7 +91,7 @@ class MixtureMDP(FiniteMDP):
 
 
 def _read_weights(weights: ArrayLike, dim: int, horizon: int | None) -> tuple[FloatArray, int]:
-    """(H, d), or (1, d) where all stages have the same; and the horizon."""
+    """The weights as (H, d), or as (1, d) if all stages have the same, and the horizon."""
     expected = f"(H, {dim}), or ({dim},) with horizon="
     raw = tables.numbers("weights", weights, expected)
     if raw.shape == (dim,) and horizon is not None:
@@ -103,7 +103,7 @@ def _read_weights(weights: ArrayLike, dim: int, horizon: int | None) -> tuple[Fl
 
 
 def model_ensemble(models: ArrayLike, f: ArrayLike | None = None) -> FloatArray:
-    """Features of MDPs that are mixtures of given models, with weights linear in f(s, a) (after Modi et al., 2020).
+    """Features of MDPs that are mixtures of models, with weights linear in f(s, a) (after Modi et al., 2020).
 
     P(s' | s, a) = Σ_k <w_k, f(s, a)> P_k(s' | s, a) is linear in φ(s, a, s') = vec(P_k(s' | s, a) f(s, a)^T).
 
@@ -112,7 +112,7 @@ def model_ensemble(models: ArrayLike, f: ArrayLike | None = None) -> FloatArray:
         f: (S, A, m); by default the constant 1, m = 1, so that the weights are the same everywhere.
 
     Returns:
-        φ, (S, A, S, k m), read-only; the entry of model i and of f's entry j is i m + j.
+        φ, (S, A, S, k m), read-only; entry i m + j belongs to model i and entry j of f.
 
     Example:
         >>> left, right = [[[1, 0]], [[1, 0]]], [[[0, 1]], [[0, 1]]]   # two states, one action

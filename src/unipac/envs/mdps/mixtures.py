@@ -1,4 +1,4 @@
-"""Linear mixture MDPs that are named. States and actions are numbered from 0, stages from 1."""
+"""Named linear mixture MDPs. States and actions are numbered from 0, stages from 1."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def random_mixture(
 ) -> MixtureMDP:
     """A mixture of random kernels with random weights.
 
-    - States: S; the first one is uniform.
-    - Kernels: d, the rows uniform in their simplex; φ(s, a, s') lists their probabilities.
-    - Weights: uniform in the simplex, anew for each stage unless ``homogeneous``.
+    - States: S; the first state of an episode is uniform.
+    - Kernels: d, with rows uniform in the simplex; φ(s, a, s') lists their probabilities.
+    - Weights: uniform in the simplex, drawn separately for each stage unless ``homogeneous``.
     - Rewards: uniform in [0, 1], the same at all stages.
     - Optimum: by dynamic programming.
 
@@ -104,27 +104,27 @@ class VTRKiller(ForcedFirst, MixtureMDP):
     def forced_episode(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
-        """Many forced episodes at their mean, for ``agent.absorb``: the next states as shares.
+        """The mean of many forced episodes, for ``agent.absorb``: next states are given as probabilities.
 
-        The second stage, from which nothing is learned, is left out.
+        The second stage carries no information and is left out.
         """
         one = np.zeros(1, dtype=np.int64)
         return one, one, one, np.zeros(1), self.tables[0, self.forced_state, :1].copy()
 
 
 def vtr_killer(forced: int = 1000) -> VTRKiller:
-    """The MDP that kills UCRL-VTR: many episodes that teach one direction, then a choice of two.
+    """The MDP on which UCRL-VTR fails: many episodes with data in one direction, then a choice of two.
 
     - States: 0 is ``forced_state``, 1 is ``choice_state``, where episodes start by default, 2 is good, 3 bad.
     - Actions: 2. The good one leads to state 2 or 3 with probability 1/2 each, the bad one to state 3. In the
-      forced state both are the good one, in the choice state action 0 is.
+      forced state both actions are the good one; in the choice state only action 0 is.
     - Features, d = 3: φ(s, a, good) = e_a, φ(s, a, bad) = e_3 - e_a, with a = 1 for the good action and 2 for the
       bad one, and θ = (1/2, 0, 1), whose norm is 1.118. From states 2 and 3 the next one is 3, φ = e_3.
     - Horizon: 2. Rewards: 1 in state 2 at stage 2, else 0.
     - Optimum: V*_1 = 1/2 in states 0 and 1; the bad action has the gap 1/2.
 
-    V_2 is known, so φ_V is e_1 or e_2: the two-armed `killer` of bandits. The forced episodes can be absorbed in
-    one step, their next states at the mean::
+    V_2 is known, so φ_V is e_1 or e_2, as in the two-armed bandit `killer`. The forced episodes can be absorbed
+    in one step, with their next states at the mean::
 
         mdp = vtr_killer()
         agent.absorb(mdp.forced_episode(), times=10**12)

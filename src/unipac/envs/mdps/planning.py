@@ -1,6 +1,6 @@
-"""Exact values in a finite MDP, by dynamic programming: the optimum and policies that remember a level.
+"""Exact values in a finite MDP by dynamic programming: of the optimum and of policies that remember a level.
 
-Tables are (T, S, A, ...) with T = H, or T = 1 where all stages have the same.
+Tables are (T, S, A, ...) with T = H, or T = 1 if all stages have the same.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def level_policy_value(
 ) -> FloatArray:
     """Value of a policy that depends on the stage, the state and the level of the stage before.
 
-    In state s with level p at stage h the action is a = ``actions[h-1, s, p]``, and the next state s'
-    is met with level q = ``next_level[h-1, s, p]``:
+    In state s with level p at stage h the action is a = ``actions[h-1, s, p]``, and the level in the next
+    state s' is q = ``next_level[h-1, s, p]``:
 
         V_h(s, p) = r_h(s, a) + Σ_s' P_h(s' | s, a) V_{h+1}(s', q),   V_{H+1} = 0.
 
@@ -79,14 +79,14 @@ def level_policy_value(
 
 @jit
 def stage_entry(length: int, h: int) -> int:
-    """Where stage entry ``h`` is in a table with so many entries: there may be one for all."""
+    """The index of stage entry ``h`` in a table of this length: 0 if one entry serves all stages."""
     return h if length > 1 else 0
 
 
 def reach_of(transitions: FloatArray) -> IntArray:
     """The first possible next state of each pair and one more than the last, (T, S, A, 2).
 
-    Most states of a large MDP lead to a few others: kernels look at these only.
+    Most states of a large MDP lead to few others, so kernels visit only this range.
 
     Example:
         >>> reach_of(np.array([[[[0, 0.5, 0.5, 0]]]]))
@@ -138,14 +138,14 @@ def level_values_into(
     values: FloatArray,
     reach: IntArray | None = None,
 ) -> None:
-    """The value of a policy that remembers a level, at stages ``last``, ..., 1; nothing is checked.
+    """Write the value of a policy that remembers a level, at stages ``last``, ..., 1, without any checks.
 
         values[h, p, s] = r_h(s, a) + Σ_t P_h(t | s, a) values[h + 1, q, t],   a, q = action, level[h, p, s]
 
-    ``action`` and ``level`` are (H, P, S) by level p of the stage before, an index from 0 on, and ``values``
-    is (H + 1, P, S); an episode begins with p = P - 1. ``values[last]`` must be there; ``values[H]`` is 0.
-    Levels that do the same in a state are worth the same and computed once; impossible next states are
-    skipped, and with ``reach``, from ``reach_of``, not even looked at.
+    ``action`` and ``level`` are (H, P, S), where p is the level of the stage before, from 0, and ``values``
+    is (H + 1, P, S); an episode begins with p = P - 1. The caller must set ``values[last]``; ``values[H]`` is 0.
+    Adjacent levels with the same action and next level share one computation. Impossible next states are
+    skipped; with ``reach``, from ``reach_of``, those outside the range are not even visited.
     """
     n_levels, n_states = action.shape[1], action.shape[2]
     for h in range(last - 1, -1, -1):
@@ -168,7 +168,7 @@ def level_values_into(
 
 
 def integers(name: str, value: ArrayLike, shape: tuple[int, ...], limit: int) -> IntArray:
-    """A fresh int64 array of the given shape with entries from 0 to limit - 1."""
+    """A fresh int64 array of this shape with entries from 0 to limit - 1."""
     array = np.asarray(value)
     check.require(array.shape == shape, name, f"of shape {shape}", array.shape)
     check.require(array.dtype.kind in "iu", name, "an array of integers", array.dtype)

@@ -1,4 +1,4 @@
-"""MDPs from environments of Gymnasium that publish their table ``P``."""
+"""MDPs from Gymnasium environments that publish their table ``P``."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def from_gymnasium(
     initial: ArrayLike | None = None,
     name: str | None = None,
 ) -> FiniteMDP:
-    """The MDP of an environment that publishes its table ``P``, as those of toy text do.
+    """The MDP of an environment that publishes its table ``P``, as the toy text environments do.
 
-    - States: those of the environment, 0 to S - 1, and terminal ones from number S on: they are never left and
-      pay nothing, and agents never see them. What the environment marks as terminated leads there. One is
-      enough unless some action may end an episode with different rewards, as in FrozenLake 8x8 next to
-      both a hole and the goal: then there are as many as such rewards, in increasing order.
+    - States: those of the environment, 0 to S - 1, and terminal ones from number S on, which are never left, pay
+      nothing and are never seen by agents. Outcomes that the environment marks as terminated lead there. One
+      terminal state is enough unless an action may end an episode with different rewards, as in FrozenLake 8x8
+      next to both a hole and the goal: then there is one for each such reward, in increasing order.
     - Actions: those of the environment.
-    - Rewards: r(s, a, s'), as published. Where an action may lead to the same next state, not terminal, with
-      different rewards, their mean: all values stay the same, but not the spread of returns.
-    - Horizon: given here; a time limit of the environment is not looked at.
+    - Rewards: r(s, a, s'), as published. If an action may lead to the same nonterminal state with different
+      rewards, r is their mean: this preserves all values, but not the spread of returns.
+    - Horizon: the argument; a time limit of the environment is ignored.
 
     Args:
         env: the environment, wrapped or not, with ``P[state][action]`` a list of tuples (probability, next
@@ -40,10 +40,10 @@ def from_gymnasium(
         name: name of the instance; by default the id of the environment.
 
     Returns:
-        The MDP, with S + 1 states, or more, and one table for all stages.
+        The MDP, with at least S + 1 states and one table for all stages.
 
     Raises:
-        ValueError: if the environment has no such table, or it is too large.
+        ValueError: if the environment has no such table, or if the table is too large.
 
     Example:
         >>> env = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -89,7 +89,7 @@ def _check_size(n_states: int, n_actions: int, horizon: int) -> None:
 
 
 def _size(name: str, space: gymnasium.Space[Any]) -> int:
-    """How many members a space has; they must be 0, 1, ..."""
+    """The number n of members of a space, which must be 0 to n - 1."""
     if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
         raise ValueError(f"env.{name} must be Discrete, from 0 on, got {check.shown(space)}")
     return int(space.n)
@@ -133,10 +133,10 @@ def _tables(
     for pair, row in enumerate(outcomes):
         ends = _ends(row)
         for chance, following, reward, over in row:
-            end = n_states + (ends.index(reward) if reward in ends else 0)  # where the probability is 0: any
+            end = n_states + (ends.index(reward) if reward in ends else 0)  # any if the probability is 0
             here = (*divmod(pair, n_actions), end if over else following)
             transitions[here] += chance
-            if chance > 0:  # the mean so far: exact if the rewards are equal
+            if chance > 0:  # a running mean, which is exact if the rewards are equal
                 rewards[here] += (reward - rewards[here]) * (chance / transitions[here])
     for end in range(n_states, total):
         transitions[end, :, end] = 1.0
@@ -151,7 +151,7 @@ def _shown(published: Any, state: int, action: int) -> object:
 
 
 def frozen_lake_tables(map_name: str, is_slippery: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Transitions (S, A, S), expected rewards (S, A) and first states (S,) of Gymnasium's FrozenLake-v1."""
+    """Transitions (S, A, S), expected rewards (S, A) and initial distribution (S,) of Gymnasium's FrozenLake-v1."""
     env: Any = gymnasium.make("FrozenLake-v1", map_name=map_name, is_slippery=is_slippery).unwrapped
     n_states, n_actions = int(env.observation_space.n), int(env.action_space.n)
     transitions = np.zeros((n_states, n_actions, n_states))

@@ -1,4 +1,4 @@
-"""Arrays of numbers by stage, state and action: how they are read, and what is said when they are wrong."""
+"""Reading arrays of numbers by stage, state and action, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from unipac import _checks as check
 from unipac.envs.arrays import FloatArray, read_only
 
 SUM_TOLERANCE = 1e-9
-"""By so much the sum of a distribution may miss 1."""
+"""Largest difference between the sum of a distribution and 1."""
 
 MOST_ENTRIES = 2**25
-"""Numbers that the tables of one MDP may have: a quarter of a gigabyte."""
+"""How many numbers the tables of one MDP may have: a quarter of a gigabyte."""
 
 Shape = Sequence[int | str]
 
@@ -39,7 +39,7 @@ def array(name: str, value: ArrayLike, shape: Shape) -> FloatArray:
 
 
 def finite(name: str, raw: NDArray[np.generic]) -> FloatArray:
-    """A read-only copy, if all numbers are finite."""
+    """A read-only copy; numbers that are not finite are refused."""
     copy = read_only(raw)
     wrong = np.argwhere(~np.isfinite(copy))
     if len(wrong):
@@ -49,7 +49,7 @@ def finite(name: str, raw: NDArray[np.generic]) -> FloatArray:
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Whether a shape is the wanted one; the same letter stands for the same number."""
+    """Whether a shape matches the wanted one, in which equal letters stand for equal numbers."""
     meaning: dict[str, int] = {}
     return len(shape) == len(wanted) and all(
         size > 0 and size == (meaning.setdefault(number, size) if isinstance(number, str) else number)
@@ -63,7 +63,7 @@ def words(shape: Shape) -> str:
 
 
 def check_distributions(name: str, array: FloatArray, places: Sequence[str | None]) -> None:
-    """Refuse rows, along the last axis, that are no distribution."""
+    """Refuse rows, along the last axis, that are not distributions."""
     refuse(name, array < 0, "non-negative", array, (*places, "next state" if places else "state"))
     sums = array.sum(axis=-1)
     refuse(name, np.abs(sums - 1) > SUM_TOLERANCE, "a distribution with sum 1", sums, places, "the sum ")
@@ -77,11 +77,11 @@ def refuse(
     places: Sequence[str | None],
     kind: str = "",
 ) -> None:
-    """Raise if an entry is wrong; say which one. ``places`` names the axes, None one that says nothing."""
-    found = np.argwhere(np.atleast_1d(wrong))
-    if len(found) == 0:
+    """Raise if an entry is wrong, and name its place. ``places`` names the axes; axes named None are left out."""
+    indices = np.argwhere(np.atleast_1d(wrong))
+    if len(indices) == 0:
         return
-    index = [int(number) for number in found[0]]
+    index = [int(number) for number in indices[0]]
     value = float(np.atleast_1d(values)[tuple(index)])
     where = ", ".join(
         f"{place} {number + (place == 'stage')}"

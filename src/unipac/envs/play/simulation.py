@@ -1,7 +1,7 @@
-"""Episodes of a finite MDP: their random numbers, and what happens when a policy is played.
+"""Episodes of a finite MDP: their random numbers, and the simulation of a policy.
 
-Episode k uses row k mod 1024 of the random numbers of block k // 1024: the first one for the first state, one
-for each transition. So it is a function of (seed, k), whatever was played before.
+Episode k uses row k mod 1024 of the random numbers of block k // 1024: the first number for the first state, and
+one for each transition. So it depends on (seed, k) and the policy only, not on the episodes before.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=4)
@@ -30,15 +30,15 @@ from unipac.envs.mdps.finite_mdp import FiniteMDP
 from unipac.envs.mdps.planning import reach_of, stage_entry
 
 EPISODE_BLOCK = 1024
-"""Episodes whose random numbers are drawn at once."""
+"""Number of episodes whose random numbers are drawn at once."""
 
-_FEW = 32  # states among which the next one is found by going through them; else by halving
+_FEW = 32  # up to this many states a linear search is used, beyond it bisection
 
 
 class World(NamedTuple):
-    """A finite MDP for kernels, in writable arrays in C order; nobody writes to them.
+    """A finite MDP for kernels, in C-ordered arrays that are writable but never written to.
 
-    T is the number of stages H, or 1 where one table serves all of them, for each array by itself.
+    T is the number of stages H, or 1 if one table serves all stages; it may differ between the arrays.
     """
 
     tables: FloatArray
@@ -50,7 +50,7 @@ class World(NamedTuple):
     rewards: FloatArray
     """(T, S, A): expected rewards."""
     arrivals: FloatArray
-    """(T, S, A, S): rewards by next state; (0, 0, 0, 0) where they do not depend on it."""
+    """(T, S, A, S): rewards by next state; (0, 0, 0, 0) if they do not depend on it."""
     optimal: FloatArray
     """(S,): V*_1."""
     terminal: NDArray[np.bool_]
@@ -61,7 +61,7 @@ _worlds: WeakKeyDictionary[FiniteMDP, World] = WeakKeyDictionary()
 
 
 def world_of(mdp: FiniteMDP) -> World:
-    """The MDP for kernels; made once for each object and kept as long as it."""
+    """The MDP in the form for kernels; made once for each MDP object and kept as long as that lives."""
     check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
     world = _worlds.get(mdp)
     if world is None:
@@ -97,7 +97,7 @@ def episode_uniforms(seed: int | np.random.SeedSequence, block: int, horizon: in
 
 
 def first_states(mdp: FiniteMDP, uniforms: FloatArray) -> IntArray:
-    """First states for uniform random numbers, (n,) -> (n,)."""
+    """First states that uniform random numbers select, (n,) -> (n,)."""
     drawn = np.searchsorted(np.cumsum(mdp.initial), uniforms, side="right")
     return np.asarray(np.minimum(drawn, mdp.n_states - 1), dtype=np.int64)
 
@@ -121,7 +121,7 @@ def sample(cumulative: FloatArray, uniform: float) -> int:
 
 @inlined
 def reward_of(world: World, h: int, s: int, a: int, following: int) -> float:
-    """The reward at stage entry h."""
+    """The reward of (s, a) at stage entry h, with the next state ``following``."""
     reward: float
     if world.arrivals.shape[0] == 0:
         reward = world.rewards[stage_entry(world.rewards.shape[0], h), s, a]
@@ -136,9 +136,9 @@ def simulate(
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
     """One episode from state ``start``: state, action, level, reward and next state of each stage, (n,).
 
-    n = H unless a terminal state ends the episode: then n is the stage of the last action, and the next
-    state is -1 there. ``action`` and ``level`` are (H, P, S) by level p of the stage before, as in
-    ``planning``; the first stage has p = P - 1. ``uniforms`` (H,) decide the transitions.
+    n = H unless a terminal state ends the episode: then n is the stage of the last action, whose next
+    state is recorded as -1. ``action`` and ``level`` are (H, P, S), where p is the level of the stage before,
+    as in ``planning``; the first stage has p = P - 1. ``uniforms`` (H,) determine the transitions.
     """
     horizon, n_levels, _ = action.shape
     states, actions, levels, followings = np.empty((4, horizon), dtype=np.int64)

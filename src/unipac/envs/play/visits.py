@@ -1,4 +1,4 @@
-"""Visits of many episodes of a finite MDP under one policy, drawn in one step."""
+"""Visit counts of many episodes of a finite MDP under one policy, drawn in one step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unipac.envs.mdps.finite_mdp import FiniteMDP
 from unipac.envs.streams import stream_of
 
 RANDOM = -1
-"""In a policy: an action that is drawn uniformly."""
+"""Entry of a policy that means: draw the action uniformly."""
 
 
 def visits(
@@ -23,16 +23,16 @@ def visits(
     batch: int = 0,
     seed: int | np.random.SeedSequence = 0,
 ) -> IntArray:
-    """How often each step (s, a, s') was taken at each stage in so many episodes.
+    """How often each step (s, a, s') occurs at each stage in this many episodes.
 
-    Given how many episodes are in each state, actions and next states are multinomial: so the counts have their exact
-    distribution, however many episodes there are.
+    Conditional on the number of episodes in each state, the counts of actions and next states are multinomial.
+    So the visit counts have their exact distribution, however many episodes there are.
 
     Args:
         mdp: the MDP.
-        policy: the actions, (H, S); -1 draws one uniformly.
-        episodes: how many.
-        batch: number of the batch; another one has other episodes.
+        policy: the actions, (H, S); for -1 the action is drawn uniformly.
+        episodes: number of episodes.
+        batch: number of the batch; different batches have different episodes.
         seed: seed of the episodes.
 
     Returns:
@@ -61,13 +61,13 @@ def visits(
 
 
 def _exact(P: FloatArray) -> FloatArray:
-    """Distributions whose sums are as close to 1 as can be."""
-    found: FloatArray = P / P.sum(axis=-1, keepdims=True)
-    return found
+    """The distributions, rescaled so that their sums are as close to 1 as possible."""
+    rescaled: FloatArray = P / P.sum(axis=-1, keepdims=True)
+    return rescaled
 
 
 def largest_return(mdp: FiniteMDP) -> float:
-    """The largest sum of rewards that an episode can bring, with whatever luck.
+    """The largest sum of rewards that is possible in an episode, over all policies and outcomes.
 
     Example:
         >>> from unipac.envs import river_swim

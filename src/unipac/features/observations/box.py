@@ -16,7 +16,7 @@ from unipac.features.observations.map import MOST_FEATURES, FeatureMap, is_discr
 Array = NDArray[np.float64]
 
 UNBOUNDED = 1e30
-"""Bounds from here on are those of a space without bounds: some environments write 3.4e38 for infinity."""
+"""Bounds this large count as infinite: some environments write 3.4e38 for infinity."""
 
 
 class BoxMap(FeatureMap):
@@ -24,7 +24,7 @@ class BoxMap(FeatureMap):
 
     Attributes:
         low: least value of each number of an observation, an array of the shape of observations.
-        high: largest values.
+        high: largest value of each number, an array of the same shape.
     """
 
     low: Array
@@ -53,12 +53,12 @@ class BoxMap(FeatureMap):
 
         Args:
             env: the environment.
-            low: bounds in place of those of the observation space, which may be infinite.
-            high: bounds in place of those of the observation space.
+            low: lower bounds instead of those of the observation space, which may be infinite.
+            high: upper bounds instead of those of the observation space.
             **settings: further arguments of the map.
 
         Raises:
-            ValueError: if the spaces are of another kind, or without bounds while none are passed.
+            ValueError: if the spaces are of another kind, or if bounds are infinite and none are passed.
         """
         space, n_actions = spaces(env)
         if not (hasattr(space, "low") and hasattr(space, "high")):
@@ -75,7 +75,7 @@ class BoxMap(FeatureMap):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that build this map again, of types that JSON knows."""
+        """The arguments that rebuild this map, in types of JSON."""
         common = {"low": self.low.tolist(), "high": self.high.tolist(), "n_actions": self.n_actions}
         return common | self._settings()
 
@@ -119,12 +119,12 @@ def _bounds(name: str, values: ArrayLike) -> Array:
 
 
 def where(marks: NDArray[np.bool_]) -> str:
-    """The first place that is marked, as an index; nothing for a number alone."""
+    """The index of the first mark, as text; empty for a scalar."""
     return str([int(i) for i in np.argwhere(marks)[0]]) if marks.ndim else ""
 
 
 def per_number(name: str, value: int | Sequence[int], k: int) -> tuple[int, ...]:
-    """A count for each of k numbers."""
+    """A count for each of k numbers, from one count for all or from k counts."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, SupportsIndex):
@@ -136,12 +136,12 @@ def per_number(name: str, value: int | Sequence[int], k: int) -> tuple[int, ...]
 
 
 def _shortest(value: object) -> object:
-    """One number for a list of equal ones."""
+    """A list of equal numbers as one number; other values as they are."""
     return value[0] if isinstance(value, list) and len(set(value)) == 1 else value
 
 
 def _of_space(name: str, bounds: ArrayLike, call: str) -> Array:
-    """Bounds of a space, or what to do if it has none."""
+    """The bounds of a space; if they are infinite, the error says what to pass instead."""
     array = floats(name, bounds)
     unbounded = ~(np.abs(array) < UNBOUNDED)
     if unbounded.any():

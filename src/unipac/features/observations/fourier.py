@@ -1,4 +1,4 @@
-"""Cosines, of a grid of frequencies or of random ones."""
+"""Cosine features, with frequencies on a grid or at random."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from unipac.features.observations.map import MOST_FEATURES
 Array = NDArray[np.float64]
 
 SMALLEST_BANDWIDTH = 1e-6
-"""Below it, rounding of the observations would decide the features."""
+"""With smaller bandwidths, the rounding of observations would determine the features."""
 
 
 class Fourier(BoxMap):
     """The cosine basis: ψ(s) = cos(π <c, x>) / √n for n vectors c in {0, ..., order}^k; |ψ| ≤ 1.
 
-    The vectors are sorted by the number of their entries that are not 0, then by the places of these, then
-    by their values: (0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2) for order 2.
+    The vectors are sorted by the number of their nonzero entries, then by the places of these, then by their
+    values: (0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2) for order 2.
 
     Args:
         low: least values of an observation, finite; smaller ones are clipped.
         high: largest values, finite; larger ones are clipped.
         n_actions: number of actions.
         order: largest entry of a vector c, at least 1.
-        coupling: keep only the c with at most so many entries that are not 0; 1 gives sums of functions of
-            one number each. None keeps all of them.
+        coupling: keep only the c with at most this many nonzero entries; 1 gives sums of functions of one
+            number each. None keeps all c.
 
     Raises:
         ValueError: for bounds that are not finite or not in order, ``order`` or ``coupling`` below 1, or
@@ -67,7 +67,7 @@ class Fourier(BoxMap):
             self._set_size(n, "order", order)
         else:
             self._set_size(n, "coupling", coupling)
-        # Of each c only the places and values of what is not 0, filled up by 0 at place 0.
+        # Only the nonzero entries of each c are stored, as places and values, padded with the value 0 at place 0.
         self._places = np.zeros((most, n), dtype=np.int64)
         self._values = np.zeros((most, n))
         vectors = (
@@ -95,16 +95,16 @@ class RandomFourier(BoxMap):
     """Random Fourier features: <ψ(s), ψ(s')> is about exp(-|x - x'|² / (2 bandwidth²)); |ψ| = 1.
 
     For D = features / 2 frequencies w drawn from a Gaussian with standard deviation 1 / bandwidth, ψ(s)
-    consists of all cos(<w, x>) / √D, then all sin(<w, x>) / √D. The error of the kernel at a pair of points
-    is more than t with probability at most 2 exp(-D t² / 2) over the seed.
+    consists of all cos(<w, x>) / √D, then all sin(<w, x>) / √D. For a pair of points, the error of the kernel
+    exceeds t with probability at most 2 exp(-D t² / 2) over the seed.
 
     Args:
         low: least values of an observation, finite; smaller ones are clipped.
         high: largest values, finite; larger ones are clipped.
         n_actions: number of actions.
         features: dimension of ψ, an even number: a cosine and a sine for each frequency.
-        bandwidth: of the Gaussian kernel, at least 1e-6, as a fraction of the range from ``low`` to
-            ``high``. Points at a larger distance have features that are almost orthogonal.
+        bandwidth: bandwidth of the Gaussian kernel, at least 1e-6, as a fraction of the range from ``low`` to
+            ``high``. Points at much larger distances have almost orthogonal features.
         seed: seed of the frequencies.
 
     Raises:
@@ -140,8 +140,8 @@ class RandomFourier(BoxMap):
         )
         self.seed = check.count("seed", seed, least=0)
         self._set_size(self.features, "features", features)
-        # The distributions of RandomState are frozen, those of Generator may change with NumPy's versions,
-        # and an agent that was saved must find the same features.
+        # A saved agent needs the same features later. The distributions of RandomState are frozen; those of
+        # Generator may change with NumPy's version.
         rng = np.random.RandomState(np.random.PCG64(self.seed))
         frequencies = rng.standard_normal((self._width.size, self.features // 2))
         self._frequencies = frequencies / (2 * np.pi * self.bandwidth)  # (k, D), in turns

@@ -1,4 +1,4 @@
-"""One-hots of the cells of grids."""
+"""One-hot features of the cells of grids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class _Grids(BoxMap):
-    """One-hots of the cells of grids, the j-th shifted by j / tilings of a cell."""
+    """One-hot features of the cells of several grids; grid j is shifted by j / tilings of a cell."""
 
     bins: tuple[int, ...]
 
@@ -27,7 +27,7 @@ class _Grids(BoxMap):
         super().__init__(low, high, n_actions)
         self.bins = per_number("bins", bins, self._width.size)
         self._tilings = check.count("tilings", tilings, most=MOST_FEATURES)
-        # The first grid is not shifted and needs no cell beyond the last.
+        # The first grid is not shifted, so it needs no extra cell at the end.
         first, other = math.prod(self.bins), math.prod(b + 1 for b in self.bins)
         size = first + (self._tilings - 1) * other
         name = "tilings" if self._tilings > 1 and other * self.n_actions <= MOST_FEATURES else "bins"
@@ -51,14 +51,14 @@ class _Grids(BoxMap):
 class Aggregation(_Grids):
     """State aggregation: one-hot of the cell of a regular grid in which the observation lies; |ψ| = 1.
 
-    Cells are numbered with the last number of the observation running fastest, and contain their lower
-    ends; the last ones contain their upper ends, too.
+    Cells are numbered so that the last number of the observation varies fastest. Cells contain their lower ends;
+    the last ones also contain their upper ends.
 
     Args:
         low: least values of an observation, finite; smaller ones are clipped.
         high: largest values, finite; larger ones are clipped.
         n_actions: number of actions.
-        bins: number of cells along each number of the observation, an integer for all or one for each.
+        bins: number of cells for each number of the observation: one integer for all, or one for each.
 
     Raises:
         ValueError: for bounds that are not finite or not in order, ``bins`` below 1, or more than 100 000
@@ -82,17 +82,17 @@ class Aggregation(_Grids):
 
 
 class TileCoding(_Grids):
-    """Tile coding: one-hots of the cells of several shifted grids, scaled to |ψ| = 1.
+    """Tile coding: one-hot features of the cells of several shifted grids, scaled to |ψ| = 1.
 
-    Tiling j = 0, 1, ... is shifted down by j / tilings of a cell along every number of the observation, and
-    all but the first have one more cell there. Points closer than a cell share some of their features, so
+    Tiling j = 0, 1, ... is shifted down by j / tilings of a cell along every number of the observation; all
+    tilings but the first have one more cell per number. Points closer than a cell share some features, so
     that values generalise further than with `Aggregation`, at a resolution of 1 / (bins · tilings).
 
     Args:
         low: least values of an observation, finite; smaller ones are clipped.
         high: largest values, finite; larger ones are clipped.
         n_actions: number of actions.
-        bins: number of cells along each number of the observation, an integer for all or one for each.
+        bins: number of cells for each number of the observation: one integer for all, or one for each.
         tilings: number of grids.
 
     Raises:

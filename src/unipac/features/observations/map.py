@@ -1,4 +1,4 @@
-"""What all feature maps have in common, and the spaces of Gymnasium, which need not be installed."""
+"""The base class of feature maps, and helpers for Gymnasium's spaces; Gymnasium need not be installed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unipac import _checks as check
 Array = NDArray[np.float64]
 
 MOST_FEATURES = 100_000
-"""Maps of a larger dimension d are refused: agents keep d × d matrices."""
+"""Maps of a larger dimension d are refused, since agents store d × d matrices."""
 
 
 class FeatureMap(ABC):
-    """A function of observations: (n_actions, dim) features, float64, with norms of at most 1.
+    """A function from observations to (n_actions, dim) features, float64, with norms of at most 1.
 
-    A map does not change. It can be written to JSON by the name of its class and its `parameters`, and
+    A map never changes. It can be written to JSON as the name of its class and its `parameters`, and
     rebuilt with `unipac.registry.FEATURE_MAPS`.
 
     Attributes:
@@ -47,12 +47,12 @@ class FeatureMap(ABC):
     @classmethod
     @abstractmethod
     def from_env(cls, env: Any, **settings: Any) -> Self:
-        """The map for a Gymnasium environment, by its spaces of observations and actions."""
+        """The map for a Gymnasium environment, from its spaces of observations and actions."""
 
     @property
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The arguments that build this map again, of types that JSON knows."""
+        """The arguments that rebuild this map, in types of JSON."""
 
     def __call__(self, observation: ArrayLike) -> Array:
         """Features φ(s, a) of one observation for every action, (n_actions, dim).
@@ -64,7 +64,7 @@ class FeatureMap(ABC):
         return features.reshape(self.n_actions, self.dim)
 
     def batch(self, observations: ArrayLike) -> Array:
-        """Features of m observations, (m, n_actions, dim); bit for bit those of single calls.
+        """Features of m observations, (m, n_actions, dim), bit for bit equal to those of single calls.
 
         Raises:
             ValueError: if the observations have another shape or are not finite.
@@ -81,10 +81,10 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def _states(self, name: str, observations: ArrayLike, *, one: bool) -> Array:
-        """ψ of checked observations, (m, state_dim); of a single one, (1, state_dim).
+        """Check observations and return their ψ, (m, state_dim); (1, state_dim) for a single one.
 
-        Every row must depend on its own observation only, to the last bit: no matrix products, whose
-        rounding follows the number of rows.
+        Every row must depend on its own observation only, to the last bit. So matrix products are not allowed,
+        since their rounding depends on the number of rows.
         """
 
     def _in_blocks(self, states: Array) -> Array:
@@ -94,7 +94,7 @@ class FeatureMap(ABC):
         return features.reshape(m, self.n_actions, self.dim)
 
     def _set_size(self, state_dim: int, name: str, value: object) -> None:
-        """Set the dimensions, or name the argument that makes them too large."""
+        """Set the dimensions; if they are too large, the error names the argument ``name``."""
         expected = f"so small that there are at most {MOST_FEATURES} features for {self.n_actions} actions"
         check.require(state_dim * self.n_actions <= MOST_FEATURES, name, expected, value)
         self.state_dim = state_dim
@@ -102,7 +102,7 @@ class FeatureMap(ABC):
 
 
 def is_discrete(space: object) -> bool:
-    """Whether it is a space of numbers."""
+    """Whether a space is ``Discrete``."""
     return hasattr(space, "n") and hasattr(space, "start")
 
 

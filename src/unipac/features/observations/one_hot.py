@@ -1,4 +1,4 @@
-"""A feature for every pair of state and action."""
+"""One feature for every pair of state and action."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Array = NDArray[np.float64]
 
 
 class OneHot(FeatureMap):
-    """A feature for every pair of state and action: for observations that are numbers of states.
+    """One feature for every pair of state and action, for observations that are state numbers.
 
-    An MDP with finitely many states is linear in these features.
+    Every MDP with finitely many states is linear in these features.
 
     Args:
         n_states: number of states.
@@ -45,7 +45,7 @@ class OneHot(FeatureMap):
 
         Args:
             env: the environment.
-            **settings: further arguments; the spaces leave none to be set.
+            **settings: none are accepted; the spaces determine all arguments.
 
         Raises:
             ValueError: if the spaces are of another kind.
@@ -58,7 +58,7 @@ class OneHot(FeatureMap):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that build this map again, of types that JSON knows."""
+        """The arguments that rebuild this map, in types of JSON."""
         return {"n_states": self.n_states, "n_actions": self.n_actions, "start": self.start}
 
     def __repr__(self) -> str:

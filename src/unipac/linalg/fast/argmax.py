@@ -1,15 +1,15 @@
-"""The most promising action: argmax over actions of the least upper bound over levels (Alg. 1 line 8).
+"""The optimistic choice: the argmax over actions of the smallest upper bound over levels (Alg. 1 line 8).
 
     ucb(x) = min_l [ mean_l(x) + β_l width_l(x) ]        lcb(x) = max_l [ mean_l(x) − β_l width_l(x) ]
 
-An action needs all levels only if it may win. So the outermost level, as a rule the tightest, first bounds
-every action at once; then the action with the largest bound is evaluated, level by level, until a value
-tops all bounds that are left. The bounds of a large problem come from a product of matrices and are raised
+An action is evaluated in all levels only if it may win. First the outermost level, usually the tightest, bounds
+all actions at once. Then the action with the largest bound is evaluated in all levels, again and again, until
+some value exceeds all remaining bounds. In large problems the bounds come from a matrix product and are raised
 by more than their rounding error. Hence the winner is always the first maximiser of the ucb that
-``evaluate.evaluate_all`` gives, whichever way the bounds were computed.
+``evaluate.evaluate_all`` computes, however the bounds were computed.
 
-The product is a kernel of our own. That of BLAS is as fast on one core, but wakes threads, which costs
-more than a choice takes, and more yet where other processes want the cores.
+The product is a kernel of this library. BLAS is as fast on one core, but it wakes threads, which takes longer
+than a choice, and even longer if other processes use the cores.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from unipac.linalg.levels import Levels
 Array = NDArray[np.float64]
 
 PRODUCT_FROM = 100_000
-"""From about this n d² on, a product beats a loop over actions."""
+"""From about this n d² on, a product is faster than a loop over actions."""
 
 PANEL = 8
-"""So many actions go into a product side by side: two vectors of four for each of four rows of M."""
+"""Number of actions side by side in a product: two vectors of four for each of four rows of M."""
 
 PIECE = 16
-"""So many values are compared at a time."""
+"""Number of values compared at a time."""
 
 TRIALS = 16
-"""So many evaluations one by one cost about as much as a product for another level."""
+"""Number of single evaluations that cost about as much as a product for another level."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 
 TINY = 1e-300
-"""Squares of numbers below 1e-162 vanish, others near it are rounded; this is more."""
+"""More than any error by underflow: squares of numbers near 1e-162 or below are rounded or vanish."""
 
 
 class Workspace(NamedTuple):
@@ -52,32 +52,32 @@ class Workspace(NamedTuple):
     bound: Array
     """(n,): upper bounds on ucb."""
     mean: Array
-    """(n,): of all actions in one level."""
+    """(n,): means of all actions in one level."""
     width2: Array
-    """(n,): likewise."""
+    """(n,): squared widths of all actions in one level."""
     trial_mean: Array
-    """(C,): of the action under evaluation, by level."""
+    """(C,): means of the action under evaluation, by level."""
     trial_width2: Array
-    """(C,): likewise."""
+    """(C,): squared widths of the action under evaluation, by level."""
     norm2: Array
-    """(n,): squared norms of the actions; for products only, as all that follow but ``exact``."""
+    """(n,): squared norms of the actions. This and all later fields except ``exact`` are for products only."""
     panels: Array
-    """(``panels_of(n)``, d, 8): the actions still in the race, as ``product`` takes them."""
+    """(``panels_of(n)``, d, 8): the actions still in the race, in the layout of ``product``."""
     exact: NDArray[np.int8]
-    """(n,): 1 where the bound is ucb itself, or below that of another action."""
+    """(n,): 1 if the action was evaluated, so that its bound is the ucb itself."""
     remaining: NDArray[np.int64]
     """(1,): how many actions are in ``panels``."""
     left: NDArray[np.int64]
-    """(n,): which these are."""
+    """(n,): indices of the actions in ``panels``."""
     position: NDArray[np.int64]
-    """(n,): where they were before."""
+    """(n,): their places in ``panels`` before it was last compacted."""
 
 
 @jit
 def workspace(n: int, d: int, capacity: int) -> Workspace:
     """Scratch memory for n actions in d dimensions and a stack with room for ``capacity`` levels.
 
-    It is cut from two arrays, as each takes its time to be made.
+    Its fields are parts of two arrays, since each allocation takes time.
     """
     m = n if is_large(n, d) else 0
     norm2 = 3 * n + 2 * capacity
@@ -102,7 +102,7 @@ def workspace(n: int, d: int, capacity: int) -> Workspace:
 
 @jit
 def is_large(n: int, d: int) -> bool:
-    """Whether the bounds of n actions come from a product, which does not pay for half a panel."""
+    """Whether the bounds of n actions come from a product, which does not pay for half a panel or less."""
     return n > PANEL // 2 and n * d * d >= PRODUCT_FROM
 
 
@@ -114,7 +114,7 @@ def panels_of(n: int) -> int:
 
 @inlined
 def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, width2: Array) -> int:
-    """The index of the first action with the largest ucb; its means and squared widths by level."""
+    """The index of the first action with the largest ucb; writes its means and squared widths by level."""
     n, d = X.shape
     large = is_large(n, d)
     if large:
@@ -136,7 +136,7 @@ def select(levels: Levels, S: int, X: Array, work: Workspace, means: Array, widt
 
 @inlined
 def reopen(work: Workspace) -> None:
-    """Before a race: no action was evaluated yet."""
+    """Mark all actions as not yet evaluated, before a race."""
     for k in range(work.exact.size):
         work.exact[k] = 0
 
@@ -151,10 +151,10 @@ def race(
     means: Array,
     width2: Array,
 ) -> int:
-    """The winner, given upper bounds on every ucb in ``work.bound``.
+    """The winner, from upper bounds on every ucb in ``work.bound``.
 
-    If ``patience`` actions were evaluated and more are left in the race, -1: tighten the bounds and call
-    again.
+    Returns -1 if ``patience`` actions were evaluated and more remain in the race: the caller then tightens the
+    bounds and calls again.
     """
     lowest = int(np.int64(1))
     best = -math.inf
@@ -191,7 +191,7 @@ def first_largest(values: Array) -> int:
     n = values.size
     most = values[0]
     k = 1
-    while k + PIECE <= n:  # the largest of a piece: maxima side by side depend on nothing
+    while k + PIECE <= n:  # four independent maxima, so that none waits for another
         m0, m1, m2, m3 = values[k], values[k + 1], values[k + 2], values[k + 3]
         for i in range(k + 4, k + PIECE, 4):
             m0 = max(m0, values[i])
@@ -211,9 +211,9 @@ def first_largest(values: Array) -> int:
 
 @jit
 def rounding(d: int, m2: float, size: float) -> float:
-    """By how much a ucb from ``product`` may differ from that of ``evaluate``, for ‖x‖ = 1.
+    """The largest difference between the ucb from ``product`` and that from ``evaluate``, for ‖x‖ = 1.
 
-    Each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖ in either of them. ``m2`` is the ``squared_factor``,
+    In either of them each entry of Mx is off by at most d ε ‖row of M‖ ‖x‖. ``m2`` is the ``squared_factor``,
     or more, and ``size`` is |β| + ‖z‖.
     """
     return 4.0 * d * EPSILON * math.sqrt(m2) * size
@@ -231,7 +231,7 @@ def outcome_norm(rows: Array) -> float:
 
 @reassociated
 def squared_factor(rows: Array) -> float:
-    """The sum of the squares of all entries of M, which is the trace of Σ⁻¹: it falls with every round."""
+    """The sum of the squares of all entries of M: the trace of Σ⁻¹, which decreases with every round."""
     m2 = 0.0
     for i in range(rows.shape[0]):
         for j in range(i + 1):
@@ -241,7 +241,7 @@ def squared_factor(rows: Array) -> float:
 
 @jit
 def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> None:
-    """Upper bounds of all actions by one level, from products; all are in the race."""
+    """Begin a race of all actions, with upper bounds from the product for one level."""
     n = X.shape[0]
     fill_panels(X, work.panels)
     work.remaining[0] = n
@@ -254,7 +254,7 @@ def bound_by_product(levels: Levels, level: int, X: Array, work: Workspace) -> N
 
 @jit
 def fill_panels(X: Array, panels: Array) -> None:
-    """Eight actions side by side in each panel, column by column; zeros where there are no more."""
+    """Write eight actions side by side into each panel, column by column, and fill the last one with zeros."""
     n, d = X.shape
     for p in range(panels.shape[0]):
         panel, first = panels[p], p * PANEL
@@ -275,7 +275,7 @@ def fill_panels(X: Array, panels: Array) -> None:
 def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> None:
     """Lower the bounds of the first m actions of ``panels`` to their ucb in a level.
 
-    It is raised by more than its rounding error.
+    This ucb is raised by more than its rounding error.
     """
     rows = levels.rows[level - 1]
     product(rows, work.panels, m, work.mean, work.width2)
@@ -291,7 +291,7 @@ def _lower_by_product(levels: Levels, level: int, m: int, work: Workspace) -> No
 def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     """Lower the bounds of the actions in the race to those of another level.
 
-    The others leave ``panels``.
+    Actions that are no longer in the race leave ``panels``.
     """
     m = work.remaining[0]
     panels, index, position = work.panels, work.left, work.position
@@ -309,7 +309,7 @@ def _tighten(levels: Levels, level: int, work: Workspace) -> None:
     work.remaining[0] = count
     if count == 0:
         return
-    for p in range(count):  # in place: nothing is written before it was read
+    for p in range(count):  # in place: every entry is read before it is overwritten
         source, target = panels[position[p] // PANEL], panels[p // PANEL]
         for j in range(levels.rows.shape[1]):
             target[j, p % PANEL] = source[j, position[p] % PANEL]
@@ -320,7 +320,7 @@ def _tighten(levels: Levels, level: int, work: Workspace) -> None:
 def product(rows: Array, panels: Array, m: int, mean: Array, width2: Array) -> None:
     """Means u·z and squared widths u·u with u = Mx of the first m actions in ``panels``.
 
-    Of each panel four rows of M at a time, whose products with the eight actions stay in registers.
+    For each panel, four rows of M are processed at a time; their products with eight actions stay in registers.
     """
     d = rows.shape[0]
     out = np.empty(2 * PANEL)
@@ -337,7 +337,7 @@ def product(rows: Array, panels: Array, m: int, mean: Array, width2: Array) -> N
                 b, B = simd.add_product(b, rows[i + 1, j], x), simd.add_product(B, rows[i + 1, j], X)
                 c, C = simd.add_product(c, rows[i + 2, j], x), simd.add_product(C, rows[i + 2, j], X)
                 e, E = simd.add_product(e, rows[i + 3, j], x), simd.add_product(E, rows[i + 3, j], X)
-            # M is triangular: what is left are three, two and one of its entries.
+            # M is triangular: three, two and one of its entries remain in the next columns.
             j = i + 1
             x, X = simd.load(panels, panel + PANEL * j), simd.load(panels, panel + PANEL * j + 4)
             b, B = simd.add_product(b, rows[i + 1, j], x), simd.add_product(B, rows[i + 1, j], X)
@@ -357,7 +357,7 @@ def product(rows: Array, panels: Array, m: int, mean: Array, width2: Array) -> N
             w, W = simd.add_product(w, rows[i + 2, d + 1], c), simd.add_product(W, rows[i + 2, d + 1], C)
             w, W = simd.add_product(w, rows[i + 3, d + 1], e), simd.add_product(W, rows[i + 3, d + 1], E)
             i += 4
-        while i < d:  # the rows that are left
+        while i < d:  # the remaining rows
             a, A = simd.zero(), simd.zero()
             for j in range(i + 1):
                 a = simd.add_product(a, rows[i, j], simd.load(panels, panel + PANEL * j))

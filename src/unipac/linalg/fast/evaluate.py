@@ -1,7 +1,7 @@
 """Means and squared widths of many actions in many levels: the sums of ``ridge.evaluate``, four at a time.
 
-The same bits come out for an action and a level whichever others are asked for: that is why a choice does not
-depend on how it was found (see ``optimism``).
+The result for an action and a level is the same, bit for bit, whichever others are evaluated with it. So a
+choice does not depend on the order of the search (see ``argmax``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def evaluate_all(
 ) -> None:
     """Means u·z and squared widths u·u with u = Mx of X[first], ..., X[last - 1], each in levels low to high.
 
-    One after the other, they fill the first entries of ``means`` and ``width2``. Four rows of M at a time.
+    The results fill the first entries of ``means`` and ``width2``, action by action, level by level.
     """
     _, d, row = rows.shape
     entry = 0
@@ -62,7 +62,7 @@ def evaluate_all(
                 i += 4
                 at += 4 * row
             mean, squares = simd.total(m), simd.total(q)
-            while i < d:  # the rows that are left
+            while i < d:  # the remaining rows
                 u0 = simd.zero()
                 j = int(np.int64(0))
                 while j + 3 <= i:
@@ -83,6 +83,6 @@ def evaluate_all(
 
 @jit
 def evaluate_one(levels: Levels, S: int, x: Array, means: Array, width2: Array) -> None:
-    """Mean and squared width of x in each level, as ``ridge.evaluate`` gives them, up to rounding."""
+    """Mean and squared width of x in each level, equal to those of ``ridge.evaluate`` up to rounding."""
     first, once = int(np.int64(0)), int(np.int64(1))
     evaluate_all(levels.rows, once, S, x.reshape((1, x.size)), first, once, means, width2)

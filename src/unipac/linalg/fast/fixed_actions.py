@@ -4,14 +4,14 @@ A round leaves (m, ρ) below the factors of a level (see ``ridge``), and for eve
 
     g_k = ⟨m, x_k⟩        mean_k −= g_k ρ        width_k² −= g_k²
 
-What takes time is g. It is computed in single precision, from actions of norm 1, and so known only up to an
-error e_k. The table adds |ρ| e_k to the mean and subtracts only (|g_k| − e_k)², which keeps its means and
-widths above the true ones. Its bounds enter the race of ``optimism`` like any others: the few actions that
-may win are evaluated there, and no choice depends on single precision. A level is computed afresh when its M
-was, and when its bounds leave many actions in the race.
+Only g takes time. It is computed in single precision, from actions of norm 1, and so has an error of up to
+e_k. The table adds |ρ| e_k to the mean and subtracts only (|g_k| − e_k)², which keeps its means and widths
+above the true ones. Its bounds enter the race of ``argmax`` like any others: the few actions that may win are
+evaluated there, and no choice depends on single precision. A level is recomputed when its M was recomputed,
+and when its bounds leave many actions in the race.
 
-Of nested levels the outermost, as a rule the tightest, follows every round; an inner one that changed is
-computed when a race goes on for long without it.
+With nested levels, only the outermost, usually the tightest, is updated in every round; an inner level that
+changed is recomputed when a race takes long without it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from unipac.linalg.levels import NESTED, REFRESH_EVERY, Levels, top
 Array = NDArray[np.float64]
 
 PATIENCE = 16
-"""So many actions are evaluated before another level is computed."""
+"""Number of actions that are evaluated before another level is computed."""
 
 WORTHWHILE = 32.0
-"""After so many steps the outermost level is computed afresh if it leaves too many actions in the race."""
+"""After so many steps the outermost level is recomputed if it leaves too many actions in the race."""
 
 SINGLE_EPSILON = float(np.finfo(np.float32).eps)
 
@@ -41,26 +41,26 @@ Floats = NDArray[np.float32]
 
 
 class Table(NamedTuple):
-    """Values of n fixed actions in each of C levels; n = 0 where the actions are not fixed."""
+    """Values of n fixed actions in each of C levels; n = 0 if the actions are not fixed."""
 
     actions: Array
     """(n, d)."""
     panels: Array
-    """(``argmax.panels_of(n)``, d, 8): the same, as ``argmax.product`` takes them."""
+    """(``argmax.panels_of(n)``, d, 8): the actions in the layout of ``argmax.product``."""
     directions: Floats
-    """(d, n): those of the actions, of norm 1."""
+    """(d, n): the actions scaled to norm 1."""
     norms: Array
-    """(n,): of the actions."""
+    """(n,): norms of the actions."""
     mean: Array
-    """(C, n): the means, or more."""
+    """(C, n): upper bounds on the means."""
     width2: Array
-    """(C, n): the squared widths, or more."""
+    """(C, n): upper bounds on the squared widths."""
     bound: Array
     """(C, n): upper bounds on mean + β width."""
     level: Array
-    """(C, 3): ``squared_factor`` when the level was last computed afresh; the number of steps since, negative
-    if the level has changed and was not followed; the largest of ``argmax.rounding`` since then, for as
-    many steps as there may be."""
+    """(C, 3): ``squared_factor`` when the level was last recomputed; the number of steps since then, negative
+    if the level has changed without a step; and the largest ``_drift`` since then, which allows for as many
+    steps as there may be."""
 
 
 def filled(actions: Array, levels: Levels) -> Table:
@@ -86,7 +86,7 @@ def filled(actions: Array, levels: Levels) -> Table:
 
 
 def packed(table: Table) -> Array:
-    """A table in one array of doubles, since Numba takes its time to receive each array."""
+    """A table in one array of doubles, since Numba takes time to receive each array."""
     n, d = table.actions.shape
     directions = np.zeros(d * n + d * n % 2, dtype=np.float32)
     directions[: d * n] = table.directions.reshape(-1)
@@ -96,7 +96,7 @@ def packed(table: Table) -> Array:
 
 
 def unpacked(fields: Array) -> Table:
-    """The table that was packed; it shares the memory of ``fields``."""
+    """The packed table; it shares the memory of ``fields``."""
     n, d, C = int(fields[0]), int(fields[1]), int(fields[2])
     panels = 3 + n * d
     norms = panels + argmax.panels_of(n) * d * argmax.PANEL
@@ -125,11 +125,11 @@ def select(
     means: Array,
     width2: Array,
 ) -> int:
-    """As ``argmax.select``, from the bounds of the table."""
+    """The same choice as ``argmax.select``, from the bounds of the table."""
     argmax.reopen(work)
     unknown = 0
     for k in range(work.bound.size):
-        work.bound[k] = table.bound[S - 1, k]  # the outermost level is always known
+        work.bound[k] = table.bound[S - 1, k]  # the outermost level is always up to date
     for i in range(S - 1):
         if is_unknown(table, i + 1):
             unknown += 1
@@ -156,7 +156,7 @@ def select(
 def select_with(
     table: Table, levels: Levels, S: int, work: argmax.Workspace, means: Array, width2: Array
 ) -> int:
-    """As ``select``, for radii other than those that the bounds of the table were made with."""
+    """The same as ``select``, but for radii that differ from those in the bounds of the table."""
     argmax.reopen(work)
     slack = _slack(table, levels, S)
     for k in range(work.bound.size):
@@ -167,13 +167,13 @@ def select_with(
 
 @jit
 def is_unknown(table: Table, level: int) -> bool:
-    """Whether the values of a level are not those of its data."""
+    """Whether the values of a level are out of date."""
     return bool(table.level[level - 1, 1] < 0.0)
 
 
 @jit
 def _lower(work: argmax.Workspace, bound: Array) -> None:
-    """Take over other bounds where they are lower; what was evaluated stays."""
+    """Lower the bounds of actions that were not evaluated to these, where they are lower."""
     for k in range(bound.size):
         lower = bound[k] if bound[k] < work.bound[k] else work.bound[k]
         work.bound[k] = work.bound[k] if work.exact[k] else lower
@@ -191,10 +191,10 @@ def learn(
     width2: Array,
     below: Array,
 ) -> None:
-    """Follow the levels after a round, or several equal ones, that changed ``lowest`` and above.
+    """Update the table after a round, or several equal ones, that changed level ``lowest`` and maybe higher ones.
 
-    ``width2`` are the squared widths of its action before; ``below`` is what ``ridge.add`` left there, for
-    the last level that changed.
+    ``width2`` are the squared widths of its action before the round; ``below`` is what ``ridge.add`` left there,
+    for the last level that changed.
     """
     for level in range(min(lowest, S_before), S + 1):
         i = level - 1
@@ -212,10 +212,10 @@ def learn(
 
 @jit
 def _can_step(table: Table, levels: Levels, level: int, q: float) -> bool:
-    """Whether a round whose squared width was q is followed by a step.
+    """Whether a round whose squared width was q allows a step instead of a new computation.
 
-    Not if M was derived from R anew, which takes back the rounding of all rotations; and not if widths that
-    were large, relative to single precision, may have become small at once. With q ≤ 1 all of the rotations
+    It does not if M was recomputed from R, which undoes the rounding of all rotations. Nor does it if widths that
+    were large, relative to single precision, may have become small in this one round; with q ≤ 1 all rotations
     were small.
     """
     return not is_unknown(table, level) and levels.rotations[level - 1] > 0 and q <= 1.0
@@ -223,7 +223,7 @@ def _can_step(table: Table, levels: Levels, level: int, q: float) -> bool:
 
 @jit
 def compute(table: Table, levels: Levels, level: int) -> None:
-    """Means and squared widths of a level, from its factors."""
+    """Compute the means and squared widths of a level from its factors."""
     i = level - 1
     n, d = table.actions.shape
     argmax.product(levels.rows[i], table.panels, n, table.mean[i], table.width2[i])
@@ -239,24 +239,24 @@ def compute(table: Table, levels: Levels, level: int) -> None:
 
 @jit
 def steps(d: int) -> int:
-    """So many may follow before a level is computed afresh."""
+    """The most steps before a level is recomputed."""
     return max(REFRESH_EVERY, d)
 
 
 @jit
 def _drift(d: int, m2: float, size: float) -> float:
-    """By how much a followed mean + β width may differ from that of ``evaluate``, for an action of norm 1.
+    """The largest error of mean + β width after all steps, against ``evaluate``, for an action of norm 1.
 
-    Rotations keep the length of (u, ⟨m, x⟩) and its angle with (z, ρ). Rounded ones change the former by no
-    more than some d ε ‖M‖ ‖x‖ each, and a mean by ‖z‖ times that, where ‖M‖ only falls: twice ``rounding`` a
-    step.
+    Exact rotations keep the length of (u, ⟨m, x⟩) and its angle with (z, ρ). A rounded one changes the length by at
+    most some d ε ‖M‖ ‖x‖, and a mean by ‖z‖ times that, and ‖M‖ never grows. This allows twice ``rounding`` for
+    each step.
     """
     return 2.0 * steps(d) * argmax.rounding(d, m2, size)
 
 
 @jit
 def bound(table: Table, levels: Levels, level: int) -> None:
-    """The upper bounds of a level, from its means and squared widths."""
+    """Compute the upper bounds of a level from its means and squared widths."""
     i = level - 1
     beta = levels.beta[i]
     slack = _slack(table, levels, level)
@@ -266,13 +266,13 @@ def bound(table: Table, levels: Levels, level: int) -> None:
 
 @jit
 def _ucb(mean: float, width2: float, beta: float, slack: float) -> float:
-    """Mean + β width, and room for rounding."""
+    """Mean + β width + an allowance for rounding."""
     return mean + beta * math.sqrt(width2 + argmax.TINY) + slack
 
 
 @jit
 def _slack(table: Table, levels: Levels, level: int) -> float:
-    """For the rounding of a bound, for an action of norm 1."""
+    """The allowance for the rounding of a bound, for an action of norm 1."""
     i = level - 1
     rows = levels.rows[i]
     d = rows.shape[0]
@@ -284,7 +284,7 @@ def _slack(table: Table, levels: Levels, level: int) -> float:
 
 @jit
 def _step(table: Table, levels: Levels, level: int, below: Array) -> None:
-    """Add a round, given what it left in ``below``."""
+    """Update a level by one round, from the remainder that it left in ``below``."""
     i = level - 1
     mean, width2, bound, norms = table.mean[i], table.width2[i], table.bound[i], table.norms
     d, n = table.directions.shape
@@ -296,7 +296,7 @@ def _step(table: Table, levels: Levels, level: int, below: Array) -> None:
         m[j] /= largest
     g = np.empty(n, dtype=np.float32)
     _combine(table.directions, m, g)
-    # Of a sum of d products whose factors were rounded.
+    # Error of a sum of d products whose factors were rounded.
     error = (d + 8.0) * SINGLE_EPSILON * largest * math.sqrt(ridge.squared_norm(m))
     rise = error * abs(rho)
     beta = levels.beta[i]

@@ -1,8 +1,8 @@
-"""Arrays as parts of one: a kernel receives a state in a single array and cuts it into the fields it has.
+"""Many arrays packed into one: a kernel receives a state as a single array and splits it into its fields.
 
-Numba takes its time to receive an array from Python, and more to slice and reshape one: there it counts who
-still needs the memory. A part of an argument needs no such care, as whoever called keeps the whole. So a part
-must not outlive the call; outside of compiled kernels parts are ordinary views.
+Numba is slow to receive an array from Python, and slower to slice and reshape one, since it counts references
+to the memory. Parts of an argument need no such count, because the caller keeps the whole array alive. So a
+part must not outlive the call. Outside of compiled kernels parts are ordinary views.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ Array = NDArray[np.float64]
 
 
 def doubles(array: Array, start: int, shape: tuple[int, ...]) -> Array:
-    """The float64 from entry ``start`` on, in this shape."""
+    """The float64 numbers from entry ``start`` on, in this shape."""
     return array[start : start + math.prod(shape)].reshape(shape)
 
 
 def singles(array: Array, start: int, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """The float32 that are stored in the entries from ``start`` on."""
+    """The float32 numbers stored in the entries from ``start`` on."""
     return array[start:].view(np.float32)[: math.prod(shape)].reshape(shape)
 
 
 def integers(array: Array, start: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The int64 that are stored in the entries from ``start`` on."""
+    """The int64 numbers stored in the entries from ``start`` on."""
     return array[start : start + math.prod(shape)].view(np.int64).reshape(shape)
 
 
 def packed_levels(levels: Levels) -> Array:
-    """A stack in one array of floats, since Numba takes its time to receive each array."""
+    """A stack of levels in one array of floats, since Numba takes time to receive each array."""
     capacity, d, _ = levels.rows.shape
     counts = np.concatenate((levels.size, levels.rotations)).view(np.float64)  # the same bits
     return np.concatenate(([capacity, d], levels.logdet, levels.beta, counts, levels.rows.reshape(-1)))
 
 
 def unpacked_levels(fields: Array, start: int) -> Levels:
-    """The stack that was packed, from entry ``start`` on; it shares the memory of ``fields``."""
+    """The stack of levels packed from entry ``start`` on; it shares the memory of ``fields``."""
     C, d = int(fields[start]), int(fields[start + 1])
     first = start + 2
     return Levels(

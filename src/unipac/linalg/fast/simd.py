@@ -1,13 +1,13 @@
 """Four float64 side by side, for kernels that keep their sums in the vector registers of the processor.
 
-Numba leaves it to the compiler to find loops that can be done four numbers at a time. The short triangular
-ones of this library are not among those that it finds, so their kernels say it themselves:
+Numba relies on the compiler to vectorise loops. The compiler does not vectorise the short triangular loops of
+this library, so their kernels do it explicitly:
 
     total = simd.zero()
     for j in range(0, d, 4):
         total += simd.load(rows, i * d + j) * simd.load(x, j)
 
-Outside of compiled kernels four lanes are an array of size four, and the functions here do what they say.
+Outside of compiled kernels four lanes are an array of size four, and these are ordinary Python functions.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ def zero() -> Lanes:
 
 
 def load(array: Array, start: int) -> Lanes:
-    """Four entries of an array in C order, counted over all its axes; nobody checks that they exist."""
+    """Four entries of an array in C order, from the flat index ``start``; the index is not checked."""
     return array.reshape(-1)[start : start + WIDTH].copy()
 
 
 def gather(array: Array, start: int, stride: int) -> Lanes:
-    """Four entries of an array, ``stride`` apart."""
+    """Four entries of an array, ``stride`` apart from the flat index ``start``."""
     return array.reshape(-1)[start : start + WIDTH * stride : stride].copy()
 
 
 def store(array: Array, start: int, a: Lanes) -> None:
-    """Write four entries of an array in C order, counted over all its axes."""
+    """Write four entries of an array in C order, from the flat index ``start``."""
     array.reshape(-1)[start : start + WIDTH] = a
 
 
 def add_product(a: Lanes, number: float, b: Lanes) -> Lanes:
-    """A + number b, rounded once or twice, as the processor does it faster."""
+    """A + number b, rounded once or twice, whichever is faster on the processor."""
     return np.asarray(a + number * b)
 
 
@@ -92,7 +92,7 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no 
 
 
 def _entry(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """The address of an entry, counted in C order."""
+    """The address of the entry with this flat index, in C order."""
     assert array_type.layout == "C", array_type
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
@@ -191,7 +191,7 @@ overload(total)(lambda a: lambda a: _total(a))
 
 
 def _define(operation: Callable[..., Any], instruction: str) -> None:
-    """Lanes with lanes, or with one number for all of them."""
+    """Define an operation between lanes and lanes, or lanes and one number for all of them."""
 
     @infer_global(operation)
     class Signature(AbstractTemplate):  # type: ignore[misc]  # Numba has no types
