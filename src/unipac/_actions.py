@@ -15,7 +15,7 @@ Label = str | int
 
 
 class Actions:
-    """n actions as vectors (n, d), each with the id by which it is known outside.
+    """n actions as vectors (n, d), each with an id that the user chose.
 
     >>> actions = Actions(np.eye(2), ["left", "right"])
     >>> len(actions), actions.labels, np.asarray(actions).shape
@@ -25,7 +25,7 @@ class Actions:
     __slots__ = ("labels", "vectors")
 
     vectors: Array
-    """(n, d)."""
+    """One row for each action: shape (n, d)."""
     labels: tuple[Label, ...]
     """The ids, in the same order."""
 
@@ -38,7 +38,7 @@ class Actions:
 
     @classmethod
     def _of(cls, vectors: Array, labels: tuple[Label, ...]) -> Actions:
-        """The same from what is known to be sound, in less time."""
+        """Build actions from arguments that were checked before; it saves the time of the checks."""
         made = cls.__new__(cls)
         made.vectors, made.labels = vectors, labels
         return made
@@ -55,7 +55,7 @@ class Actions:
 
 
 def label(name: str, value: object) -> Label:
-    """An id: text or an integer, as Python has them."""
+    """Check an id and return it as a Python string or integer."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -64,11 +64,11 @@ def label(name: str, value: object) -> Label:
 
 
 def unlike(name: str, values: Sequence[object]) -> tuple[Label, ...]:
-    """Ids, at least one, each once."""
-    found = tuple(label(name, value) for value in values)
-    if not found:
+    """Check ids: there must be at least one, and all must differ."""
+    ids = tuple(label(name, value) for value in values)
+    if not ids:
         raise ValueError(f"{name} must be at least one id, got none")
-    if len(set(found)) < len(found):
-        twice = next(value for k, value in enumerate(found) if value in found[:k])
+    if len(set(ids)) < len(ids):
+        twice = next(value for k, value in enumerate(ids) if value in ids[:k])
         raise ValueError(f"{name} must be different from each other, got {twice!r} twice")
-    return found
+    return ids

@@ -1,4 +1,4 @@
-"""Checks of arguments: a ``ValueError`` names the argument, what is expected and what came."""
+"""Checks of arguments: each ``ValueError`` names the argument, what was expected and what was passed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LARGEST = 1e50
 """Scales beyond this, or below its inverse, are refused: squares and products must not overflow."""
 
 LARGEST_COUNT = 2**62
-"""More rounds than this do not fit the 64-bit counters."""
+"""Larger counts are refused, so that 64-bit counters do not overflow."""
 
 
 def require(holds: bool, name: str, expected: str, value: object) -> None:
-    """Raise unless the condition holds."""
+    """Raise a ``ValueError`` unless the condition holds."""
     if not holds:
         raise ValueError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def shown(value: object) -> str:
-    """A value for a message, not longer than a line or two; Python refuses to write very long integers."""
+    """A value as text for a message, cut to two lines; Python refuses to write very long integers."""
     try:
         text = repr(value)
     except ValueError:
@@ -33,7 +33,7 @@ def shown(value: object) -> str:
 
 
 def real(name: str, value: SupportsFloat) -> float:
-    """A finite number; text and complex numbers are none."""
+    """A finite number; text, complex numbers and arrays with axes are refused."""
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     number = math.nan
@@ -46,7 +46,7 @@ def real(name: str, value: SupportsFloat) -> float:
 
 
 def positive(name: str, value: SupportsFloat) -> float:
-    """A number above zero whose square, and that times anything sensible, stays finite."""
+    """A number above zero, of a size at which squares and products stay finite."""
     number = real(name, value)
     require(number > 0, name, "> 0", value)
     require(1 / LARGEST <= number <= LARGEST, name, f"from {1 / LARGEST:g} to {LARGEST:g}", value)
@@ -54,7 +54,7 @@ def positive(name: str, value: SupportsFloat) -> float:
 
 
 def nonnegative(name: str, value: SupportsFloat) -> float:
-    """A number from zero on, not too large to be squared."""
+    """A number of at least zero, small enough to be squared."""
     number = real(name, value)
     require(number >= 0, name, ">= 0", value)
     require(number <= LARGEST, name, f"at most {LARGEST:g}", value)
@@ -62,14 +62,14 @@ def nonnegative(name: str, value: SupportsFloat) -> float:
 
 
 def probability(name: str, value: SupportsFloat) -> float:
-    """A number strictly between 0 and 1, and not so small that its share for a level vanishes."""
+    """A number strictly between 0 and 1, large enough to be divided among levels."""
     number = share(name, value)
     require(number >= 1e-280, name, "at least 1e-280", value)
     return number
 
 
 def share(name: str, value: SupportsFloat) -> float:
-    """A part of such a probability."""
+    """A part of a probability, strictly between 0 and 1; it may be smaller than `probability` allows."""
     number = real(name, value)
     require(0 < number < 1, name, "strictly between 0 and 1", value)
     require(number >= 1e-300, name, "at least 1e-300", value)
@@ -83,7 +83,7 @@ def flag(name: str, value: object) -> bool:
 
 
 def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None = None) -> int:
-    """An integer from ``least`` on, up to ``most``."""
+    """An integer from ``least`` to ``most``; None means that there is no upper limit."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -96,7 +96,7 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
-    """One of some words."""
+    """One of the allowed words."""
     require(
         isinstance(value, str) and value in allowed, name, f"one of {', '.join(map(repr, allowed))}", value
     )
@@ -104,19 +104,19 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
 
 
 def at_least_one(name: str, value: SupportsFloat) -> float:
-    """A number from 1 on."""
+    """A number of at least 1."""
     number = real(name, value)
     require(1.0 <= number <= LARGEST, name, f"from 1 to {LARGEST:g}", value)
     return number
 
 
 def choice(*allowed: str) -> Callable[[str, str], str]:
-    """A check for one of these words."""
+    """Make a check that accepts only these words."""
     return lambda name, value: one_of(name, value, allowed)
 
 
 def optional_choice(*allowed: str) -> Callable[[str, str | None], str | None]:
-    """A check for one of these words, or None."""
+    """Make a check that accepts only these words and None."""
     return lambda name, value: None if value is None else one_of(name, value, allowed)
 
 

@@ -1,4 +1,4 @@
-"""Arrays from users, in the one form that the kernels take."""
+"""Convert arrays from users to the one form that the kernels accept, and check them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 NORM_TOLERANCE = 1e-6
-"""Relative excess over the bound on ‖x‖ that passes for rounding."""
+"""By this relative amount ‖x‖ may exceed its bound: it is taken for rounding."""
 
 LARGEST_REWARD = 1e100
 
@@ -22,7 +22,7 @@ _float64 = np.dtype(np.float64)
 
 
 def floats(name: str, values: ArrayLike) -> Array:
-    """A writable float64 array in C order; one form only, so that each kernel is compiled once."""
+    """A writable float64 array in C order: with a single form each kernel is compiled only once."""
     if type(values) is _ndarray and values.dtype is _float64 and values.flags.carray:
         return values  # the usual case, in as little time as possible
     try:
@@ -44,7 +44,7 @@ def _describe(values: object) -> str:
 
 
 def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = False, least: int = 1) -> Array:
-    """An (n, d) array of at least one action; also (T, n, d) if a ``sequence`` of sets will do."""
+    """An (n, d) array with n >= ``least``; if ``sequence``, a (T, n, d) array of T such sets is also accepted."""
     X = floats(name, actions)
     shape = X.shape
     fits = len(shape) == 2 or (sequence and len(shape) == 3)
@@ -55,7 +55,7 @@ def action_array(name: str, actions: ArrayLike, dim: int, *, sequence: bool = Fa
 
 
 def check_norms(name: str, X: Array, largest: float) -> None:
-    """Refuse actions that are not finite or longer than ``largest``."""
+    """Refuse actions that are not finite or whose norm exceeds ``largest``."""
     rows = X if X.ndim == 2 else X.reshape(-1, X.shape[-1])
     bad = first_invalid(rows, largest_norm(largest))
     if bad < 0:
@@ -73,13 +73,13 @@ def check_norms(name: str, X: Array, largest: float) -> None:
 
 @jit
 def largest_norm(bound: float) -> float:
-    """The longest action that passes for one of this norm."""
+    """The largest norm that is accepted under this bound, with room for rounding."""
     return bound * (1.0 + NORM_TOLERANCE)
 
 
 @reassociated
 def first_invalid(X: Array, largest_norm: float) -> int:
-    """The first row that is not finite or too long, -1 if there is none."""
+    """The index of the first row that is not finite or too long; -1 if there is none."""
     n, d = X.shape
     for k in range(n):
         norm2 = 0.0
@@ -101,7 +101,7 @@ def check_rewards(name: str, array: Array) -> None:
 
 @jit
 def within(values: Array, largest: float) -> bool:
-    """Whether all are finite and at most ``largest`` in absolute value."""
+    """Whether all values are finite and at most ``largest`` in absolute value."""
     bad = 0
     for k in range(values.size):
         bad += not abs(values[k]) <= largest  # also true for NaN
@@ -109,7 +109,7 @@ def within(values: Array, largest: float) -> bool:
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """A view through which nobody can write."""
+    """A view of the array that cannot be written."""
     view = array.view()
     view.setflags(write=False)
     return view

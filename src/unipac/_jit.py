@@ -1,13 +1,12 @@
-"""The one way in which this library compiles a kernel, and keeps it.
+"""Compile kernels, and cache them on disk; all kernels of this library are compiled here.
 
-A compiled kernel is kept on disk and found again as long as the *contents* of its module, and of all modules
-of this package which that one imports, are the same (`stamp`): a kernel contains those that it calls,
-wherever they are written. Times of files do not matter, nor do files that no kernel imports.
+A cached kernel is valid as long as the *contents* of its module are unchanged, and those of all modules of this
+package that its module imports, directly or not (`stamp`). The imports matter because a compiled kernel contains
+the kernels that it calls. The times of files do not matter, nor do files that no kernel imports.
 
-Numba chooses the folder: that of the variable ``NUMBA_CACHE_DIR``, ``__pycache__`` beside the module, or one
-in the home directory. Where none of them can be written, kernels that somebody else compiled beside the
-module are used, such as those that were compiled when an image was built, and others are compiled for the
-process alone.
+Numba chooses the folder: the one in the variable ``NUMBA_CACHE_DIR``, ``__pycache__`` beside the module, or one
+in the home directory. Where none of them can be written, this process still reads kernels that were compiled
+beside the module before, such as when an image was built. It compiles the others for itself alone.
 """
 
 from __future__ import annotations
@@ -36,30 +35,30 @@ PACKAGE = Path(__file__).parent
 def jit(function: Callable[P, T]) -> Callable[P, T]:
     """Compile ``function`` with Numba, once per installation: the result is cached on disk.
 
-    Division by zero gives an infinity as in NumPy. Kernels work on float64 and int64 arrays in C
-    order; what users pass is converted before, so that no kernel is compiled a second time. For the same
-    reason a kernel does not pass a literal number to another one, but ``int(np.int64(1))``.
+    Division by zero gives an infinity as in NumPy. Kernels work on float64 and int64 arrays in C order. Arrays from
+    users are converted first, so that no kernel is compiled twice. For the same reason a kernel does not pass a
+    literal number such as 1 to another kernel; it passes ``int(np.int64(1))``.
     """
     return _compiled(function)
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    """As ``jit``, but copied into the kernels that call it: passing many arrays takes time."""
+    """Like ``jit``, but copied into the kernels that call it: passing many arrays takes time."""
     return _compiled(function, inline="always")
 
 
 def reassociated(function: Callable[P, T]) -> Callable[P, T]:
-    """As ``jit``, but sums may be taken in any order, several terms at once.
+    """Like ``jit``, but sums may be taken in any order, several terms at once.
 
-    For sums whose last bits do not matter: those that only enter a bound with room for rounding.
+    Use it for sums whose last bits do not matter: those that only enter a bound with room for rounding.
     """
     return _compiled(function, fastmath={"reassoc", "contract", "nsz"})
 
 
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
     compiled = numba.njit(error_model="numpy", **options)(function)
-    if hasattr(compiled, "_cache"):  # not so where compilation is switched off
-        with contextlib.suppress(RuntimeError):  # no folder to keep it in: Numba compiles without
+    if hasattr(compiled, "_cache"):  # it has none where compilation is switched off
+        with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
             compiled._cache = _Kept(function)
     return cast(Callable[P, T], compiled)
 
@@ -85,19 +84,19 @@ def cache_folder() -> str | None:
 
 
 class _ReadOnly(caching.InTreeCacheLocator):  # type: ignore[misc]  # Numba has no types
-    """The folder beside the module, where somebody else left kernels that we may only read."""
+    """The folder beside the module, with kernels that this process can read but not write."""
 
     def ensure_cache_path(self) -> None:
-        """Nothing is written there."""
+        """Do nothing: this folder is never written."""
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:
-        found = cls(py_func, py_file)
-        return found if Path(found.get_cache_path()).is_dir() else None
+        locator = cls(py_func, py_file)
+        return locator if Path(locator.get_cache_path()).is_dir() else None
 
 
 class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba has no types
-    """Numba's folders, and at last one that can only be read."""
+    """Numba's folders, and as a last resort one that can only be read."""
 
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
 
@@ -108,12 +107,12 @@ class _Index(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except Exception:  # whatever unpickling may raise: as good as none
+        except Exception:  # unpickling may raise anything; then the kernel counts as not compiled
             return {}
 
 
 class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
-    """Numba's cache of one kernel, valid while the contents of the sources are the same."""
+    """Numba's cache of one kernel, valid while the contents of its sources are unchanged."""
 
     _impl_class = _Locations
 
@@ -130,12 +129,12 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except OSError:  # such as files of another user: as good as none
+        except OSError:  # such as files of another user; then the kernel counts as not compiled
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self.writable:
-            with contextlib.suppress(OSError):  # the disk is full, or was made read-only since
+            with contextlib.suppress(OSError):  # the disk is full, or has become read-only
                 super().save_overload(sig, data)
 
 
@@ -144,40 +143,40 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
 
 @functools.cache
 def stamp(filename: str) -> str:
-    """A digest of a source file and of all files of the package that it imports, one through the other.
+    """A digest of a source file and of all files of the package that it imports, directly or not.
 
-    Empty if there is no such file.
+    It is empty if the file does not exist.
     """
     own = Path(filename)
     if not own.is_file():
         return ""
-    found: set[Path] = set()
+    reached: set[Path] = set()
     waiting = {own}
     while waiting:
         path = waiting.pop()
-        found.add(path)
-        waiting |= _imported(path) - found
+        reached.add(path)
+        waiting |= _imported(path) - reached
     digest = hashlib.sha256()
-    for path in (own, *sorted(found - {own})):
+    for path in (own, *sorted(reached - {own})):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 @functools.cache
 def _imported(path: Path) -> frozenset[Path]:
-    """The files of the package that a file imports, at its top or inside of functions."""
-    found = set()
+    """The files of the package that a file imports, at its top or inside functions."""
+    sources = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found |= {_source(alias.name) for alias in node.names}
+            sources |= {_source(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, path)
-            found |= {_source(f"{base}.{alias.name}") or _source(base) for alias in node.names}
-    return frozenset(source for source in found if source is not None)
+            sources |= {_source(f"{base}.{alias.name}") or _source(base) for alias in node.names}
+    return frozenset(source for source in sources if source is not None)
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
-    """The name of the module from which names are imported."""
+    """The absolute name of the module in ``from module import name``."""
     if node.level == 0 or PACKAGE not in path.parents:
         return node.module or ""
     here = (ROOT, *path.relative_to(PACKAGE).parts[:-1])
@@ -186,7 +185,7 @@ def _absolute(node: ast.ImportFrom, path: Path) -> str:
 
 @functools.cache
 def _source(module: str) -> Path | None:
-    """The file of a module of this package; None for other modules, and for names inside of a module."""
+    """The file of a module of this package; None for other modules, and for names inside a module."""
     root, *parts = module.split(".")
     if root != ROOT:
         return None
@@ -194,15 +193,15 @@ def _source(module: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-# -- what is said about it -----------------------------------------------------------------------------
+# -- the notice that kernels are being compiled --------------------------------------------------------
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]  # Numba has no types
-    """Says once per process that kernels are being compiled, and counts the time; a cache hit stays silent."""
+    """Prints once per process that kernels are being compiled, and adds up the time; cache hits do not count."""
 
     def __init__(self) -> None:
         self.silent = False
-        self.told: Callable[[], None] | None = None
+        self.listener: Callable[[], None] | None = None
         self.seconds = 0.0
         self._depth = 0  # a kernel may compile those that it calls
         self._begin = 0.0
@@ -210,10 +209,10 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]  # Numba has no type
     def on_start(self, event: event.Event) -> None:
         if self._depth == 0:
             self._begin = time.perf_counter()
-            if self.told is not None:
-                self.told()
+            if self.listener is not None:
+                self.listener()
         self._depth += 1
-        if self.told is None:
+        if self.listener is None:
             self._say(event)
 
     def on_end(self, event: event.Event) -> None:
@@ -239,18 +238,18 @@ event.register("numba:compile", _notice)
 
 
 def seconds() -> float:
-    """How long this process has compiled kernels so far."""
+    """How many seconds this process has spent on compiling kernels so far."""
     return _notice.seconds
 
 
 def tell(listener: Callable[[], None]) -> None:
-    """Call this whenever kernels are compiled, and print nothing: for a process that has no terminal of its own."""
-    _notice.told = listener
+    """Call ``listener`` whenever kernels are compiled, and print nothing: for processes without a terminal."""
+    _notice.listener = listener
 
 
 @contextlib.contextmanager
 def silently() -> Iterator[None]:
-    """Without the notice that kernels are being compiled: for those who say it themselves."""
+    """Switch off the notice that kernels are being compiled: for callers that show it in their own way."""
     before, _notice.silent = _notice.silent, True
     try:
         yield

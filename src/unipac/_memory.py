@@ -1,4 +1,4 @@
-"""Memory: what an agent will take is known, and said, before it is taken."""
+"""Refuse what does not fit into memory, before any of it is allocated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from unipac import _checks as check
 
 
 def require_room(name: str, what: str, size: int) -> None:
-    """Refuse to allocate more bytes than there are.
+    """Refuse to allocate more bytes than are free.
 
     Args:
-        name: the argument that asks for it.
-        what: for what, in words.
-        size: how many bytes.
+        name: the argument that determines the size.
+        what: what needs the memory, in words, in the plural.
+        size: the number of bytes.
     """
     free = available()
     check.require(
@@ -22,14 +22,14 @@ def require_room(name: str, what: str, size: int) -> None:
 
 
 class Bytes(int):
-    """A number of bytes that shows itself in words."""
+    """A number of bytes whose repr has a unit, such as 1.5 GiB."""
 
     def __repr__(self) -> str:
         return in_words(self)
 
 
 def in_words(size: float) -> str:
-    """A number of bytes as people read it.
+    """A number of bytes with a unit.
 
     >>> in_words(3 * 2**29)
     '1.5 GiB'
@@ -42,7 +42,7 @@ def in_words(size: float) -> str:
 
 
 def available() -> int:
-    """Bytes that can be had now, as far as the system tells."""
+    """The free bytes; where the system does not report them, all bytes, or 2^62."""
     try:
         with open("/proc/meminfo", "rb") as file:
             for line in file:

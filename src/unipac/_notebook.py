@@ -1,4 +1,4 @@
-"""How things are shown: JSON, tables of HTML, frames and charts. What is heavy is imported when it is asked for."""
+"""Values and traces as JSON, HTML tables, frames and charts; polars and altair are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_POINTS = 1000
 
 
 def as_json(value: Any) -> Any:
-    """A number, text or array as JSON has it: NaN becomes None, infinities "inf" and "-inf"."""
+    """Convert a number, text or array to JSON: NaN becomes None, infinities "inf" and "-inf"."""
     if isinstance(value, np.ndarray):
         return [as_json(entry) for entry in value.tolist()]
     if isinstance(value, np.generic):
@@ -26,12 +26,12 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> float:
-    """A number that ``as_json`` has written."""
+    """Convert back a number that ``as_json`` converted."""
     return math.nan if value is None else float(value)
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table for a notebook, all text escaped; of a long one the first rows."""
+    """An HTML table of the first ``MOST_ROWS`` rows, with all text escaped."""
     listed = list(rows)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
     lines = [f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>"]
@@ -53,12 +53,12 @@ def _shown(value: Any) -> str:
 
 def _columns(trace: Any) -> dict[str, Any]:
     names = ("index", "level", "certificate", "reward", "gap", "covered")
-    found = {name: getattr(trace, name) for name in names}
-    return {"round": np.arange(len(trace)), **{k: v for k, v in found.items() if v is not None}}
+    columns = {name: getattr(trace, name) for name in names}
+    return {"round": np.arange(len(trace)), **{k: v for k, v in columns.items() if v is not None}}
 
 
 def trace_table(caption: str, trace: Any) -> str:
-    """The first rounds of a trace."""
+    """An HTML table of the first rounds of a trace."""
     columns = _columns(trace[:MOST_ROWS])
     rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
     return table(caption, tuple(columns), rows)
@@ -72,12 +72,12 @@ def _needed(module: str) -> Any:
 
 
 def frame(trace: Any) -> Any:
-    """A polars frame of a trace."""
+    """A trace as a polars frame."""
     return _needed("polars").DataFrame(_columns(trace))
 
 
 def chart(trace: Any) -> Any:
-    """Certificates and gaps of a trace over its rounds, at most ``MOST_POINTS`` of them."""
+    """A chart of the certificates and gaps of a trace, with at most ``MOST_POINTS`` points each."""
     alt = _needed("altair")
     step = max(1, math.ceil(len(trace) / MOST_POINTS))
     kinds = [name for name in ("certificate", "gap") if getattr(trace, name) is not None]

@@ -1,4 +1,4 @@
-"""A bar for long work."""
+"""A progress bar for long work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def shown(numbers: range, what: str, visible: bool) -> Iterator[int]:
-    """The numbers, with a bar on the terminal that tells the speed and the time left."""
+    """Yield the numbers, and show a bar on the terminal with the speed and the time left."""
     if not visible:
         yield from numbers
         return
@@ -21,8 +21,8 @@ def shown(numbers: range, what: str, visible: bool) -> Iterator[int]:
             TimeRemainingColumn,
         )
         from rich.text import Text
-    except ImportError:  # it comes with unipac[experiments]
-        yield from _told(numbers, what)
+    except ImportError:  # rich comes with unipac[experiments]
+        yield from _with_lines(numbers, what)
         return
 
     class Speed(ProgressColumn):
@@ -33,8 +33,8 @@ def shown(numbers: range, what: str, visible: bool) -> Iterator[int]:
         yield from bar.track(numbers, description=what)
 
 
-def _told(numbers: range, what: str) -> Iterator[int]:
-    """The numbers, with a line for each tenth of them."""
+def _with_lines(numbers: range, what: str) -> Iterator[int]:
+    """Yield the numbers, and print a line for each tenth of them."""
     step = max(1, len(numbers) // 10)
     for done, number in enumerate(numbers, start=1):
         yield number

@@ -1,4 +1,4 @@
-"""Text from files and labels, made fit for file names and terminals."""
+"""Make text from files and labels safe for file names and terminals."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 import unicodedata
 
 _OTHERS = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff")
-"""Ends of lines, reversals of the direction and what XML cannot hold, beyond the control characters."""
+"""More characters to escape: line separators, changes of direction, and two that XML cannot hold."""
 
 
 def slug(text: str, keep: str = "") -> str:
-    """Text as part of a file name: its letters and digits, joined by hyphens, and the signs in ``keep``.
+    """Text for a file name: letters, digits, "_" and the signs in ``keep``; hyphens replace the rest.
 
     Example:
         >>> slug("Killer forced=1000 <b>"), slug("ε forced=1e6", keep="=")
@@ -24,12 +24,12 @@ def _is_control(character: str) -> bool:
 
 
 def control_character(text: str, allowed: str = "") -> str | None:
-    """The first character that would control a terminal or break a picture; None if there is none."""
+    """The first character that could control a terminal or break a picture; None if there is none."""
     return next((char for char in text if char not in allowed and _is_control(char)), None)
 
 
 def printable(text: str, allowed: str = "\n\t") -> str:
-    r"""Text with its control characters written out.
+    r"""Text with its control characters replaced by escape sequences.
 
     Example:
         >>> print(printable("red \x1b[31m"))

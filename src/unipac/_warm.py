@@ -1,8 +1,8 @@
-"""Compile everything that the library may compile, once: every registered agent plays in all its ways.
+"""Compile all kernels of the library in advance, by calling every method of every registered agent.
 
-Kernels are compiled when they are first used, which takes seconds in the middle of something else. After
-`warm` they are on disk, for every process that finds the same folder (see ``unipac._jit``). It needs no list:
-it takes the agents from the registry and tries on each what its kind can do; what an agent refuses, it skips.
+Otherwise a kernel is compiled when it is first used, and the user waits for seconds in the middle of other work.
+After `warm` the kernels are on disk, for every process that uses the same folder (see ``unipac._jit``). There is
+no list of kernels: `warm` tries on each agent whatever its kind can do, and skips what the agent refuses.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Way = Callable[[Any], object]
 
 
 def warm(progress: bool = False) -> str:
-    """Compile all kernels, and say where they are kept; ``progress`` shows how far it is.
+    """Compile all kernels, and return a sentence that names their folder; ``progress`` shows a bar.
 
-    It takes a minute or two, and some seconds if everything was compiled before.
+    It takes a minute or two, or some seconds if everything was compiled before.
     """
     with _jit.silently(), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
@@ -46,7 +46,7 @@ def warm(progress: bool = False) -> str:
 
 
 def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What is to be done, by name."""
+    """The steps of the work, each with its name."""
     yield "instances", _use_instances
     for name, agent in AGENTS.items():
         yield name, functools.partial(_KINDS[agent.kind], agent, folder)
@@ -55,7 +55,7 @@ def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
 def _shown(
     steps: list[tuple[str, Callable[[], None]]], progress: bool
 ) -> Iterable[tuple[str, Callable[[], None]]]:
-    """The steps, with a bar if rich is there, else with a line for each."""
+    """Yield the steps, with a bar if rich is installed, else with a line for each step."""
     if not progress:
         yield from steps
         return
@@ -83,7 +83,7 @@ def _use_instances() -> None:
     from unipac import envs
 
     for make in envs.INSTANCES.values():
-        with _refused(ImportError):  # of data that come with another library
+        with _refused(ImportError):  # some instances need data that come with another package
             make().rounds(0, ROUNDS, seed=0)
     for solve in envs.MDPS.values():
         mdp = solve()
@@ -101,7 +101,7 @@ def _use_bandit(agent: type[Any], folder: Path) -> None:
     from unipac import envs
 
     made, dim = 0, agent.only_dim or 3
-    for instance in (envs.sphere(dim, 4), envs.soare(dim)):  # actions that change, and the same in all rounds
+    for instance in (envs.sphere(dim, 4), envs.soare(dim)):  # with changing actions, and with fixed ones
         ways = _bandit_ways(instance, folder)
         made += _tried(functools.partial(_made, agent, instance), ways)
         if "fixed_actions" in inspect.signature(agent).parameters:
@@ -133,14 +133,14 @@ def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
         lambda a: a.play(many, rewards, truth=instance.theta),
         lambda a: a.play(instance, rounds=ROUNDS, seed=0),
         lambda a: list(a.stream(instance, rounds=ROUNDS, seed=0)),
-        # Some things come late, such as the end of a phase.
+        # Some kernels run late, such as those at the end of a phase.
         lambda a: a.play(instance, rounds=20 * ROUNDS, seed=0),
         lambda a: _save_and_load(a, folder),
     ]
 
 
 def _late(agent: Any, actions: Any) -> None:
-    """A reward that comes after another one."""
+    """Pass the reward of a later decision before that of an earlier one, and forget a third decision."""
     first, second = agent.choose(actions), agent.choose(actions)
     agent.update(second, 0.0)
     agent.update(first, 0.0)
@@ -166,17 +166,17 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         lambda a: _save_and_load(a, folder),
     ]
     features = mdp.features
-    stored = {
+    arguments = {
         "feature_map": lambda state: features[state],
         "n_actions": features.shape[1],
         "dim": features.shape[2],
         "horizon": mdp.horizon,
     }
-    known = set(inspect.signature(agent).parameters)
-    stored |= {"total_episodes": 100} if "total_episodes" in known else {}
+    accepted = set(inspect.signature(agent).parameters)
+    arguments |= {"total_episodes": 100} if "total_episodes" in accepted else {}
     made = int(_tried(lambda: _made(agent, mdp), ways))
-    if set(stored) <= known:
-        made += _tried(lambda: agent(**stored), ways)
+    if set(arguments) <= accepted:
+        made += _tried(lambda: agent(**arguments), ways)
     env.close()
     _require_made(agent, made)
 
@@ -192,11 +192,11 @@ def _use_search(agent: type[Any], folder: Path) -> None:
     made = 0
     river = envs.river_swim(n_states=3, horizon=3)
     candidates = {"functions": np.zeros((1, *river.rewards_shape))}
-    told = candidates if "functions" in inspect.signature(agent).parameters else {}
+    extra = candidates if "functions" in inspect.signature(agent).parameters else {}
     for instance in (envs.soare(3), envs.random_anchors(4, 2, 2), river):
         run = functools.partial(_run, instance=instance)
         made += _tried(
-            functools.partial(_made, agent, instance, **told),
+            functools.partial(_made, agent, instance, **extra),
             [run, functools.partial(_save_and_load, folder=folder)],
         )
     _require_made(agent, made)
@@ -214,7 +214,7 @@ _KINDS: dict[str, Callable[[type[Any], Path], None]] = {
 
 
 def _tried(make: Callable[[], Any], ways: list[Way]) -> bool:
-    """Go all ways, each with an agent of its own, as one that was refused may be in the middle of a round."""
+    """Try all ways and return whether the agent could be made; a refusal may end mid-round, so each has a new one."""
     with _refused(ValueError):
         make()
         for way in ways:
@@ -234,7 +234,7 @@ def _save_and_load(agent: Any, folder: Path) -> None:
 
 
 def _refused(*errors: type[Exception]) -> contextlib.suppress:
-    """What an agent or an instance does not do, it says by one of these."""
+    """Ignore the errors by which an agent or an instance refuses something."""
     return contextlib.suppress(*errors)
 
 

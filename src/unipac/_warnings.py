@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user, however deep they arise."""
+"""Warnings that point at the user's line, however deep in the library they arise."""
 
 from __future__ import annotations
 

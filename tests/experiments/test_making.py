@@ -66,10 +66,10 @@ def test_a_sweep_without_end_is_refused_before_anything_is_made(tmp_path):
     values = [i / 1000 for i in range(300)]
     agents = {"a": {"agent": "own_agents:Uniform", "sweep": {"seconds": values, "seed": list(range(300))}}}
     instances = {"s": {"instance": "own_agents:noted_sphere", "log": str(log)}}
-    with pytest.raises(SpecError, match=r"\[agents\.a\] sweep: makes 90,000 of them.*10,000"):
+    with pytest.raises(SpecError, match=r"\[agents\.a\] sweep: it makes 90,000 agents.*10,000"):
         made(agents, instances)
     many = {"instance": "own_agents:noted_sphere", "log": str(log), "sweep": {"seed": list(range(9000))}}
-    with pytest.raises(SpecError, match=r"\[instances\.t\] sweep: makes 9,000 of them"):
+    with pytest.raises(SpecError, match=r"\[instances\.t\] sweep: it makes 9,000 instances"):
         made({"a": {"agent": "OFUL"}}, {"s": many, "t": many})
     with pytest.raises(SpecError, match=r"1 agents × 9,000 instances × 1,000 seeds are more than 1,000,000"):
         made({"a": {"agent": "OFUL"}}, {"s": many}, seeds=1000)
@@ -203,10 +203,10 @@ def test_a_wrong_search_is_found_out():
 
 def test_a_search_needs_arms_that_stay():
     with pytest.raises(
-        SpecError, match=r"\[agents\.a\] on s: own_agents:EqualPulls searches among arms that"
+        SpecError, match=r"\[agents\.a\] on s: own_agents:EqualPulls searches among fixed arms"
     ):
         made({"a": {"agent": "own_agents:EqualPulls"}})
-    with pytest.raises(SpecError, match="is for bandits with arms that stay"):
+    with pytest.raises(SpecError, match="is for bandits with fixed arms"):
         made({"a": {"agent": "own_agents:EqualPulls"}}, {"r": {"instance": "river_swim"}})
 
 

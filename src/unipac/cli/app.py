@@ -128,7 +128,7 @@ def run(
     begin = time.perf_counter()
     parts = _parts(name, full, seeds, rounds, folder)
     target = _folder(name, folder)
-    is_there(target / failures.FILE, failures.is_ours)  # it would be written at the end
+    is_there(target / failures.FILE, failures.is_ours)  # fail now: the file may be written at the end
     try:
         with Screen(sum(len(list(spec.cells())) for spec, _ in parts)) as screen:
             outcome = run_cells(parts, engine=engine, workers=workers, command=typed(), watch=screen.watch)
@@ -184,7 +184,7 @@ def _parts(
 
 
 def _print_results(title: str, folder: Path) -> bool:
-    """The result table and the findings of one experiment; whether all predictions were seen."""
+    """Print the table and the findings of one experiment; return False if a prediction was not seen."""
     from unipac.report import findings, section, summary
 
     part = section(folder)
@@ -214,7 +214,7 @@ def _print_results(title: str, folder: Path) -> bool:
     return all(finding.seen is not False for finding in everything)
 
 
-# -- the others ----------------------------------------------------------------------------------
+# -- the other commands --------------------------------------------------------------------------
 
 app.command("list", epilog=EXIT_CODES)(list_all)
 app.command("report", epilog=EXIT_CODES)(report)

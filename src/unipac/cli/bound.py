@@ -63,7 +63,7 @@ def bound(
 ) -> None:
     """Show what the theory promises: how many decisions can be worse than ε, for all ε at once.
 
-    The numbers are a staircase: below them stand its steps, the levels of NestedOFUL.
+    As a function of ε the bound is a staircase; a second table lists its steps, the levels of NestedOFUL.
 
     Example: unipac bound --dim 5 --delta 0.05 --eps 0.1
     """
@@ -101,13 +101,13 @@ def bound(
 
 
 NESTED: dict[str, Any] = {"radius": "mixture", "nested": True, "all_data": True}
-"""NestedOFUL, in the words of ``unipac.theory``."""
+"""The arguments by which ``unipac.theory`` computes bounds for NestedOFUL."""
 
 
 def _promised(
     grid: list[float], rounds: int | None, dim: int, delta: float, proven: bool, common: dict[str, Any]
 ) -> Table:
-    """The bounds of each agent for a grid of ε."""
+    """A table of the bounds of each agent for a grid of ε."""
     agents: dict[str, dict[str, Any]] = {
         "NestedOFUL": NESTED,
         "UPACOFUL (mixture)": {"radius": "mixture"},
@@ -130,7 +130,7 @@ def _promised(
 
 
 def _steps(eps: float, dim: int, delta: float, common: dict[str, Any]) -> Table | None:
-    """The levels that count at the smallest ε; None where the bound is infinite."""
+    """A table of the levels that count at the smallest ε; None where the bound is infinite."""
     if theory.mistake_bound(eps, dim, delta, **NESTED, **common) == float("inf"):
         return None
     table = Table(header_style="bold")

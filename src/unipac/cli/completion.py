@@ -1,4 +1,4 @@
-"""What the tab key completes beside commands and options: names of experiments and data, files."""
+"""Completion by the tab key of names of experiments, engines and data sets, and of files."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def experiments(incomplete: str) -> list[tuple[str, str]]:
 
 
 def folders(incomplete: str) -> list[tuple[str, str]]:
-    """Folders, for those of runs."""
+    """Folders, for the folder of a run."""
     return _files(incomplete, None)
 
 
 def engines(incomplete: str) -> list[tuple[str, str]]:
-    """What may run cells."""
-    known = {
+    """Engines that run cells, with a description."""
+    descriptions = {
         "serial": "one after the other, in this process",
         "processes": "on the cores of this machine",
         "dask": "on a local Dask cluster",
         "dask=tcp://": "on a cluster of yours",
     }
-    return [pair for pair in known.items() if pair[0].startswith(incomplete)]
+    return [pair for pair in descriptions.items() if pair[0].startswith(incomplete)]
 
 
 def data_sets(incomplete: str) -> list[str]:
@@ -39,13 +39,13 @@ def data_sets(incomplete: str) -> list[str]:
 
 
 def _files(incomplete: str, suffix: str | None) -> list[tuple[str, str]]:
-    """Folders, and files with a suffix, whose path begins like this."""
+    """Folders, and files with this suffix, whose path begins with ``incomplete``."""
     folder = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent
     try:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    found = [f"{entry}/" if entry.is_dir() else str(entry) for entry in entries]
+    paths = [f"{entry}/" if entry.is_dir() else str(entry) for entry in entries]
     return [
-        (path, "") for path in found if path.startswith(incomplete) and path.endswith(("/", suffix or "/"))
+        (path, "") for path in paths if path.startswith(incomplete) and path.endswith(("/", suffix or "/"))
     ]

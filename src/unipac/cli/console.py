@@ -20,15 +20,15 @@ EXIT_CODES = (
 
 
 def safe(text: object) -> str:
-    """Text from elsewhere, which neither marks up nor controls the terminal."""
+    """Escape text from elsewhere, so that it can neither add markup nor control the terminal."""
     return escape(printable(str(text)))
 
 
 def seconds(value: float) -> str:
-    """A time for readers."""
+    """A duration with a unit, rounded."""
     return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s" if value < 600 else f"{value / 60:,.0f} min"
 
 
 def typed() -> str:
-    """What the user typed."""
+    """The command line that the user typed."""
     return shlex.join(["unipac", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""``unipac data get`` and ``unipac warm``: what is fetched or compiled before it is used."""
+"""``unipac data get`` and ``unipac warm``: fetch data and compile kernels before they are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unipac.cli.exits import USAGE
 def warm() -> None:
     """Compile every kernel now, once, instead of when it is first used.
 
-    It takes a few minutes of processor time, and nothing if all of them are there. Example: unipac warm
+    It takes a minute or two, or some seconds if everything was compiled before. Example: unipac warm
     """
     from unipac._warm import warm as compile_all
 
@@ -25,7 +25,7 @@ def get_data(
     name: Annotated[
         str,
         typer.Argument(
-            help="Of the data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175.",
+            help="The data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175.",
             autocompletion=completing.data_sets,
         ),
     ],

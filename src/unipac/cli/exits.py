@@ -1,4 +1,4 @@
-"""How the command ``unipac`` ends: its exit codes, and signals as an exception."""
+"""How the command ``unipac`` ends: its exit codes, and an exception for signals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 class Stopped(BaseException):
-    """A signal asks for an end; the message says which one, and what is kept."""
+    """A signal asked the command to stop; the message says which signal, and what is kept."""
 
     def __init__(self, number: int) -> None:
         self.code = 128 + number
@@ -18,7 +18,7 @@ class Stopped(BaseException):
 
 
 def listen() -> None:
-    """Let signals raise ``Stopped``, apart from those that shells have set aside for what runs unattended."""
+    """Let signals raise ``Stopped``; a signal that the shell set to be ignored, as under nohup, stays ignored."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)

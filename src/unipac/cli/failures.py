@@ -1,4 +1,4 @@
-"""Cells that failed: told on the screen, and kept in a file."""
+"""Report the cells that failed: on the screen, and in a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MARK = "unipac: cells that failed\n\n"
 
 
 def tell(failures: Sequence[Any], folder: Path) -> None:
-    """Print failures and write them to a file; without any, the file of a former run goes."""
+    """Print failures and write them to a file; if there are none, remove the file of an earlier run."""
     from unipac.experiments import files
 
     file = folder / FILE
     if not failures:
         files.remove(file, is_ours)
         return
-    text = MARK + "\n".join(_told(failure) for failure in failures)
+    text = MARK + "\n".join(_described(failure) for failure in failures)
     files.write(file, text.encode(errors="backslashreplace"), is_ours)
     err.print(f"\n[bold red]{len(failures):,} {'cell' if len(failures) == 1 else 'cells'} failed:[/]")
     for failure in failures[:10]:
@@ -32,12 +32,12 @@ def tell(failures: Sequence[Any], folder: Path) -> None:
 
 
 def is_ours(stream: BinaryIO) -> bool:
-    """Whether a file is one of ours on failures."""
+    """Whether a file is a list of failures that unipac wrote."""
     mark = MARK.encode()
     return stream.read(len(mark)) == mark
 
 
-def _told(failure: Any) -> str:
+def _described(failure: Any) -> str:
     from unipac.experiments.spec import to_json
 
     spec = to_json(failure.cell.as_dict()).decode()

@@ -1,4 +1,4 @@
-"""``unipac list``: what there is, by kind, with what is proven."""
+"""``unipac list``: all experiments, agents and instances, with the guarantee of each agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_all() -> None:
     """List every experiment, agent and instance by name, one line each; agents by kind, with their guarantee.
 
     The guarantee is the best that is proven of the algorithm: uniform-PAC (finitely many decisions are worse than ε,
-    for all ε at once), regret (what is lost in all grows slower than the rounds), PAC (the answer is within ε), none.
+    for all ε at once), regret (the total loss grows slower than the rounds), PAC (the answer is within ε), none.
 
     Example: unipac list | grep uniform-PAC
     """
@@ -51,7 +51,7 @@ def list_all() -> None:
 
 
 def _agents(agents: Mapping[str, Any]) -> dict[str, str]:
-    """What is proven of each, and what it is."""
+    """For each agent, its guarantee and the first line of its docstring."""
     from unipac.experiments.registry import first_line
 
     lines = {}

@@ -1,6 +1,6 @@
-"""The command ``unipac`` around its commands: missing packages, signals, output that nobody reads.
+"""The entry point of the command ``unipac``: it handles missing packages, signals, and output that nobody reads.
 
-It imports nothing beyond Python, so that it can say what is missing.
+At its top it imports nothing beyond Python and the library, so that it can name packages that are missing.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ NEEDED = (
     "typer",
     "vl_convert",
 )
-"""What the extra ``experiments`` brings."""
+"""The packages that the extra ``experiments`` installs."""
 
 
 def main() -> None:
-    """Run a command; errors are told in a sentence."""
+    """Run a command; errors that a user can understand are printed as one sentence."""
     listen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no ε shows a question mark
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ε shows a question mark
     code = 0
     try:
         missing = next((name for name in NEEDED if find_spec(name) is None), None)
@@ -42,12 +42,12 @@ def main() -> None:
             from unipac.cli import app as cli
 
             cli.app(prog_name="unipac")
-        elif sys.argv[1:] == ["warm"]:  # it needs nothing but the library, as in an image without the extras
+        elif sys.argv[1:] == ["warm"]:  # it needs no extras, so an image without them can be warmed
             from unipac._warm import warm
 
             print(warm(progress=True))
         else:
-            raise ModuleNotFoundError(name=missing)  # now, and not when the first figure is drawn
+            raise ModuleNotFoundError(name=missing)  # now rather than when the first figure is drawn
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
     except Stopped as stopped:
@@ -67,8 +67,8 @@ def main() -> None:
 
 
 def _is_for_users(error: Exception) -> bool:
-    """Whether an error speaks for itself."""
-    if isinstance(error, OSError):  # of the standard output: those of files are told with their names
+    """Whether the message of an error is enough for a user, without a traceback."""
+    if isinstance(error, OSError):  # errors of the standard output have no file name
         return error.filename is None and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF)
     from unipac.experiments import SpecError, StoreError
     from unipac.experiments.engines import EngineError
@@ -78,18 +78,18 @@ def _is_for_users(error: Exception) -> bool:
 
 def _complain(message: str) -> None:
     red, plain = ("\033[1;31m", "\033[0m") if sys.stderr is not None and sys.stderr.isatty() else ("", "")
-    with contextlib.suppress(OSError):  # who closed it does not want to know
+    with contextlib.suppress(OSError):  # stderr may be closed: then nobody reads the message
         print(f"{red}unipac:{plain} {printable(message)}", file=sys.stderr, flush=True)
 
 
 def _flushed(code: int) -> int:
-    """The exit code, once all output is written; a reader that left early, such as ``head``, is no error."""
+    """Write all output and return the exit code; a reader that stops early, such as ``head``, is no error."""
     if sys.stdout is None:
         return code
     try:
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # Python would try once more at the very end
+        with contextlib.suppress(OSError, ValueError):  # Python would flush once more when it exits
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE and code == 0:
             _complain(f"cannot write the output: {error.strerror}")

@@ -16,7 +16,7 @@ from unipac.cli.exits import NOT_SEEN
 
 
 class Format(enum.StrEnum):
-    """What a report is written as."""
+    """The format of a report: one page, or pictures."""
 
     HTML = "html"
     PNG = "png"
@@ -83,8 +83,8 @@ def report(
 ) -> None:
     """Write a report on the results of a run: figures, numbers, and whether its predictions were seen.
 
-    The HTML file holds all it needs and works offline; pictures go to DIR/figures. What the options do not say
-    is as the experiment's file says, in its table `report`.
+    The HTML file holds all it needs and works offline; pictures go to DIR/figures. Options that are left out are
+    taken from the table `report` in the experiment's file.
     """
     from datetime import UTC, datetime
 
@@ -124,7 +124,7 @@ def report(
 
 
 def _renamed(pairs: Sequence[str]) -> dict[str, str]:
-    """Labels and the words for them, from ``old=new``; a label may hold "=" itself, the words may not."""
+    """Old labels with their new ones, from ``old=new``; an old label may contain "=", a new one may not."""
     from unipac.experiments import SpecError
 
     for pair in pairs:

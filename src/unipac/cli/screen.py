@@ -11,7 +11,7 @@ from unipac.cli.console import err, out, safe, seconds
 
 
 class Screen:
-    """The bar of a run, and lines for the first results; without a terminal, a line now and then."""
+    """The progress bar of a run, and lines for the first results; without a terminal, a line every 30 s."""
 
     FIRST_LINES = 12
     SECONDS_BETWEEN_LINES = 30.0
@@ -31,7 +31,7 @@ class Screen:
         self._task = self._bar.add_task("", total=None, cells=f"0/{cells:,}", pace="")
         self._last_line = time.perf_counter()
         self._warm = (time.perf_counter(), 0)
-        """When kernels were last compiled, and rounds played until then: the pace is that of what follows."""
+        """When kernels were last compiled, and the rounds played until then; the speed is measured from there."""
         self._pairs: set[tuple[str, str, str]] = set()
         self._compiling = False
 
@@ -43,7 +43,7 @@ class Screen:
         self._bar.__exit__(*error)
 
     def watch(self, progress: Any) -> None:
-        """Show where the run stands."""
+        """Show the progress of the run."""
         now = time.perf_counter()
         cells, pace = f"{progress.finished:,}/{progress.cells:,}", ""
         if progress.compiling or (progress.latest is not None and progress.latest[2].compiling > 0):

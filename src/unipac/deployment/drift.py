@@ -1,13 +1,13 @@
-"""An alarm that rings if the unknown parameter has changed; falsely, ever, with probability at most α.
+"""An alarm for changes of the unknown parameter; it ever rings falsely with probability at most α.
 
     learned rounds are cut into blocks of m = 100 d; in block j ≥ 2, after every 25 rounds:
-    (G₁, b₁): Σ xxᵀ and Σ xr of all rounds before the block, (G₂, b₂): of those inside so far, V_i = G_i + λI
+    (G₁, b₁): Σ xxᵀ and Σ xr of all rounds before the block, (G₂, b₂): of the block's rounds so far, V_i = G_i + λI
     T = min_θ Σ_i ‖b_i − G_i θ‖²_{V_i⁻¹} / (2R²) − ½ Σ_i log det(V_i/λ);   alarm if T ≥ log(j(j + 1)/α)
 
-For one unchanging μ*, exp(‖b_i − G_i μ*‖²_{V_i⁻¹}/(2R²)) det(V_i/λ)^{-1/2} is a mixture of supermartingales that
-start at 1. The first is stopped where the block begins, which is fixed in advance; times the second it is a
-supermartingale within the block, of mean at most 1. T is at most its logarithm, so by Ville's inequality block j
-alarms with probability at most α/(j(j + 1)), and all of them with at most α/2. R must bound the noise; S is not needed.
+If μ* never changes, exp(‖b_i − G_i μ*‖²_{V_i⁻¹}/(2R²)) det(V_i/λ)^{-1/2} is a mixture of supermartingales that start
+at 1. The first stops where the block begins, which is fixed in advance. Within the block, its product with the second
+is a supermartingale of mean at most 1. T is at most the logarithm of this product, so by Ville's inequality block j
+alarms with probability at most α/(j(j + 1)), and any block with at most α/2. R must bound the noise; S is not needed.
 
 With G = V − λI:  G V⁻¹ G = V − 2λI + λ² V⁻¹  and  G V⁻¹ b = b − λ V⁻¹ b.
 """
@@ -25,11 +25,11 @@ from scipy.linalg import lapack
 Array = NDArray[np.float64]
 
 EVERY = 25
-"""Rounds between two looks."""
+"""Rounds between two tests."""
 ROUNDS_PER_DIM = 100
-"""A block has so many rounds for each dimension; a multiple of ``EVERY``."""
+"""Rounds of a block for each dimension; a multiple of ``EVERY``."""
 FLOOR = 1e-10
-"""Of the eigenvalues of the normal equations, relative to their mean: directions that were never tried."""
+"""Ridge added to the normal equations, relative to their mean eigenvalue, for directions that were never tried."""
 
 
 class Drift(NamedTuple):
@@ -41,17 +41,17 @@ class Drift(NamedTuple):
     """
 
     alarm: bool
-    """It rang, and stays so until ``restart``."""
+    """Whether the alarm rang; it stays on until ``restart``."""
     statistic: float
-    """T at the last look, or when it rang; NaN before the second block."""
+    """T at the last test, or when the alarm rang; NaN before the second block."""
     threshold: float
-    """log(j(j + 1)/α) then; infinite where there is no alarm."""
+    """log(j(j + 1)/α) at that test; infinite if there was none."""
     seq: int | None
-    """The event at which it rang."""
+    """The number of the event at which the alarm rang; None if it did not."""
 
 
 class _Side(NamedTuple):
-    """What T needs of one side of the split."""
+    """The part of T that comes from one side of the split: before the block, or inside it."""
 
     normal: Array
     """G V⁻¹ G."""
@@ -63,7 +63,7 @@ class _Side(NamedTuple):
 
 
 class Alarm:
-    """Learns rounds in their order; ``look`` tells what it thinks."""
+    """Learns rounds in order and tests after every ``EVERY`` of them; ``state`` is the latest result."""
 
     def __init__(self, dim: int, noise: float, regularization: float, alpha: float) -> None:
         self.dim, self.noise, self.regularization, self.alpha = dim, noise, regularization, alpha
@@ -76,7 +76,7 @@ class Alarm:
         self._before: _Side | None = None
 
     def learn(self, x: Array, y: float, seq: int) -> None:
-        """One more round, and the number of the event that brought it."""
+        """Add one round; ``seq`` is the number of the event that brought it."""
         if not self.watches or self._last.alarm:
             return
         self._X[self._filled], self._y[self._filled] = x, y
@@ -106,7 +106,7 @@ class Alarm:
     def _side(self, i: int) -> _Side:
         ridge, unit = self.regularization, np.eye(self.dim)
         V, b = self._gram[i] + ridge * unit, self._total[i]
-        factor, _ = lapack.dpotrf(V, lower=1)  # LAPACK itself: SciPy's checks take longer than the work
+        factor, _ = lapack.dpotrf(V, lower=1)  # LAPACK directly: SciPy's checks take longer than the work
         logdet = 2.0 * float(np.log(np.diag(factor)).sum()) - self.dim * math.log(ridge)
         half, _ = lapack.dpotri(factor, lower=1)
         inverse = np.tril(half) + np.tril(half, -1).T
@@ -124,22 +124,22 @@ class Alarm:
 
     @property
     def state(self) -> Drift:
-        """What is known."""
+        """The result of the last test."""
         return self._last
 
     # -- files ---------------------------------------------------------------------------------
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Numbers for JSON, and arrays."""
-        told = self._last
-        statistic = None if math.isnan(told.statistic) else told.statistic
-        threshold = None if math.isinf(told.threshold) else told.threshold
+        """The state for a file: numbers for JSON, and arrays."""
+        last = self._last
+        statistic = None if math.isnan(last.statistic) else last.statistic
+        threshold = None if math.isinf(last.threshold) else last.threshold
         numbers = {"block": self._block, "inside": self._inside, "filled": self._filled,
-                   "last": [told.alarm, statistic, threshold, told.seq]}  # fmt: skip
+                   "last": [last.alarm, statistic, threshold, last.seq]}  # fmt: skip
         return numbers, {"gram": self._gram, "total": self._total, "X": self._X, "y": self._y}
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what was saved; a ``ValueError`` if it cannot be."""
+        """Continue from a saved state; raise a ``ValueError`` if no data could have led to it."""
         block, inside, filled = (int(numbers[name]) for name in ("block", "inside", "filled"))
         most = ROUNDS_PER_DIM * self.dim
         if not (block >= 1 and 0 <= inside < most and inside % EVERY == 0 and 0 <= filled < EVERY):

@@ -1,4 +1,4 @@
-"""Decisions that wait for their reward, and those that were closed, by id."""
+"""Entries: decisions with their reward, if it has come; how they are saved and restored."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unipac._inputs import LARGEST_REWARD, read_only
 from unipac.bandits.protocol.records import Decision
 
 REMEMBERED = 100_000
-"""Closed ids that are remembered."""
+"""The number of closed ids that are remembered."""
 
 VALUES = ("mean", "width", "ucb", "lcb", "certificate")
 
 
 class Entry:
-    """A decision, what was asked, and what came."""
+    """A decision, what was offered, and the reward."""
 
     __slots__ = ("body", "closes", "decision", "number", "value")
 
@@ -31,11 +31,11 @@ class Entry:
         self.body = body
         """A hash of the vectors and ids that were offered."""
         self.closes = closes
-        """When its window ends."""
+        """The time at which the window for its reward ends; None if it never ends or the decision is closed."""
         self.number = number
-        """The id by which the agent knows it; None if the agent learns nothing from it."""
+        """The id of the decision in the agent; None if the agent learns nothing from it, or nothing more."""
         self.value = value
-        """The reward, once it came."""
+        """The reward; None until it comes."""
 
 
 class Saved(NamedTuple):
@@ -46,12 +46,12 @@ class Saved(NamedTuple):
 
 
 def saved(entries: Sequence[Entry], dim: int) -> Saved:
-    """Rows for JSON, and arrays."""
+    """Entries for a file: rows for JSON, and arrays."""
     rows = []
     for entry in entries:
         d = entry.decision
-        told = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
-        rows.append([*told, entry.body.hex(), entry.closes, entry.number, entry.value])
+        row = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
+        rows.append([*row, entry.body.hex(), entry.closes, entry.number, entry.value])
     values = [[getattr(e.decision, name) for name in VALUES] for e in entries]
     arrays = {
         "actions": np.array([e.decision.action for e in entries], dtype=np.float64).reshape(-1, dim),
@@ -61,40 +61,40 @@ def saved(entries: Sequence[Entry], dim: int) -> Saved:
 
 
 def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> dict[Label, Entry]:
-    """What was saved; a ``ValueError`` if it cannot be."""
+    """Entries from a file, by id; raise a ``ValueError`` if no data could have led to them."""
     X, values = arrays["actions"], arrays["values"]
     sound = X.shape == (len(rows), dim) and values.shape == (len(rows), len(VALUES))
     if not sound or X.dtype != np.float64 or values.dtype != np.float64 or not np.isfinite(X).all():
         raise ValueError("the decisions are not those of any data")
-    found: dict[Label, Entry] = {}
-    for row, x, known in zip(rows, X, values.tolist(), strict=True):
+    entries: dict[Label, Entry] = {}
+    for row, x, numbers in zip(rows, X, values.tolist(), strict=True):
         id_, index, level, certified, name, propensity, holdout, seq, body, closes, number, value = row
         key = label("id", id_)
-        check.require(key not in found, "id", "of one decision only", key)
+        check.require(key not in entries, "id", "of one decision only", key)
         decision = Decision(
             key,  # type: ignore[arg-type]
             check.count("index", index, least=0),
             read_only(x.copy()),
             check.count("level", level, least=0),
-            *(known[0], known[1], known[2], known[3], known[4]),
+            *(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]),
             check.flag("certified", certified),
             None if name is None else label("label", name),
             None if propensity is None else check.real("propensity", propensity),
             check.flag("holdout", holdout),
             check.count("seq", seq),
         )
-        found[key] = Entry(
+        entries[key] = Entry(
             decision,
             bytes.fromhex(body),
             None if closes is None else check.real("closes", closes),
             None if number is None else check.count("number", number, least=0),
             None if value is None else check.real("value", value),
         )
-    return found
+    return entries
 
 
 def reward_value(name: str, value: Any) -> float:
-    """A reward that an agent will take."""
+    """Check a reward and return it as a number that an agent accepts."""
     number = check.real(name, value)
     check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
     return number

@@ -1,10 +1,10 @@
-"""What a deployment refuses; all are ValueErrors, and a call that fails changes nothing."""
+"""Errors of a deployment; all are ValueErrors, and a call that fails changes nothing."""
 
 from __future__ import annotations
 
 
 class Conflict(ValueError):  # noqa: N818
-    """The id is known, with other actions or another reward.
+    """The id was used before, with other actions or another reward.
 
     >>> from unipac import Deployment, OFUL
     >>> deployment = Deployment(OFUL(2))
@@ -18,7 +18,7 @@ class Conflict(ValueError):  # noqa: N818
 
 
 class Closed(ValueError):  # noqa: N818
-    """The decision takes no reward any more: its window ended without one, or it was forgotten.
+    """The decision no longer takes a reward: its window ended without one, or it was forgotten.
 
     >>> from unipac import Deployment, OFUL
     >>> deployment = Deployment(OFUL(2))
@@ -31,7 +31,7 @@ class Closed(ValueError):  # noqa: N818
 
 
 class Unknown(ValueError):  # noqa: N818
-    """There is no decision of this id, or not any more.
+    """No decision has this id, or it was closed too long ago to be remembered.
 
     >>> from unipac import Deployment, OFUL
     >>> Deployment(OFUL(2)).reward("a", 1.0)
@@ -41,7 +41,7 @@ class Unknown(ValueError):  # noqa: N818
 
 
 class Full(ValueError):  # noqa: N818
-    """There are as many pending decisions, or sets of actions, as there may be.
+    """The largest number of pending decisions, or of sets of actions, is reached.
 
     >>> from unipac import Deployment, OFUL
     >>> deployment = Deployment(OFUL(2), max_pending=1)

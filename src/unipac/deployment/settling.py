@@ -1,8 +1,8 @@
-"""Verdicts on given sets of actions: bounds hold at all times at once, so looking is free and verdicts are kept.
+"""Verdicts on sets of actions: which action is within ε of the best; a verdict, once reached, is kept.
 
-From the first question on, the bounds of every action of a set are cut with all later ones. The first action whose
-lower bound is within ε of the largest upper bound is the verdict. All verdicts for all sets are right together with
-probability 1 − δ: they follow from one event, that all bounds hold.
+The bounds hold at all times at once, so users may ask as often as they like. At each question about a set, the new
+bounds of its actions are intersected with the earlier ones. The verdict is the first action whose lower bound is within
+ε of the largest upper bound. With probability 1 − δ all bounds hold, and then all verdicts on all sets are right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unipac.deployment.errors import Full
 Array = NDArray[np.float64]
 
 MOST = 1000
-"""Sets, and verdicts, that are kept."""
+"""The largest number of sets, and of verdicts, that are kept."""
 ROUNDING = 1e-9
 
 
@@ -36,17 +36,17 @@ class Settled(NamedTuple):
     """
 
     label: str | int | None
-    """Its id, where it has one."""
+    """The id of the action; None if the set has no ids."""
     index: int  # type: ignore[assignment]  # it hides a method of tuples
-    """Its row."""
+    """The row of the action in its set."""
     certificate: float
     """No action of the set is better by more than this; at most ε."""
     seq: int
-    """The last event before the verdict."""
+    """The number of the last event before the verdict."""
 
 
 class _Known:
-    """What is known of one set."""
+    """The bounds and verdicts on one set."""
 
     def __init__(self, X: Array) -> None:
         self.X = X.copy()
@@ -55,7 +55,7 @@ class _Known:
 
 
 class Settling:
-    """All sets that were asked about."""
+    """The bounds and verdicts on all sets that the user asked about."""
 
     def __init__(self) -> None:
         self._sets: dict[tuple[int, bytes], _Known] = {}
@@ -63,7 +63,7 @@ class Settling:
     def ask(
         self, X: Array, labels: Sequence[Any] | None, eps: float, upper: Array, lower: Array, seq: int
     ) -> Settled | None:
-        """The verdict on a set, given its bounds at this moment."""
+        """The verdict on a set, from its bounds at this moment and earlier ones; None if there is none yet."""
         key = (len(X), X.tobytes())
         known = self._sets.get(key)
         if known is not None and eps in known.verdicts:
@@ -79,32 +79,32 @@ class Settling:
         if (known.lower > known.upper + scale).any():  # bounds contradict each other: no verdict, ever
             return None
         gaps = known.upper.max() - known.lower
-        found = np.flatnonzero(gaps <= eps)
-        if len(found) == 0:
+        settled = np.flatnonzero(gaps <= eps)
+        if len(settled) == 0:
             return None
-        k = int(found[0])
+        k = int(settled[0])
         label = None if labels is None else labels[k]
         verdict = Settled(label, k, max(0.0, float(gaps[k])), seq)
         known.verdicts[eps] = verdict
         return verdict
 
     def clear(self) -> None:
-        """Drop all."""
+        """Forget all sets."""
         self._sets.clear()
 
     # -- files ---------------------------------------------------------------------------------
 
     def saved(self) -> tuple[list[Any], dict[str, NDArray[Any]]]:
-        """Verdicts for JSON, and arrays."""
-        told, arrays = [], {}
+        """The state for a file: the verdicts on each set for JSON, and arrays."""
+        rows, arrays = [], {}
         for k, known in enumerate(self._sets.values()):
-            told.append([[eps, list(verdict)] for eps, verdict in known.verdicts.items()])
+            rows.append([[eps, list(verdict)] for eps, verdict in known.verdicts.items()])
             arrays[f"{k}.X"], arrays[f"{k}.bounds"] = known.X, np.array([known.upper, known.lower])
-        return told, arrays
+        return rows, arrays
 
-    def restore(self, told: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> None:
-        """Go on from what was saved; a ``ValueError`` if it cannot be."""
-        for k, verdicts in enumerate(told):
+    def restore(self, rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> None:
+        """Continue from a saved state; raise a ``ValueError`` if no data could have led to it."""
+        for k, verdicts in enumerate(rows):
             X, bounds = arrays[f"{k}.X"], arrays[f"{k}.bounds"]
             sound = X.ndim == 2 and X.shape[1] == dim and bounds.shape == (2, len(X))
             if not sound or X.dtype != np.float64 or bounds.dtype != np.float64:

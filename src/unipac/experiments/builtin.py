@@ -13,7 +13,7 @@ EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
     "paper": PAPER,
     **{experiment.name: (experiment,) for experiment in PAPER},
 }
-"""A name stands for one experiment or several, which are run together.
+"""For each name, one experiment, or several that are run together.
 
 >>> [experiment.name for experiment in EXPERIMENTS["quickstart"]]
 ['quickstart']

@@ -1,4 +1,4 @@
-"""Does a promise that may fail with probability δ fail more often than that?"""
+"""Test whether a promise that may fail with probability δ fails more often than that."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import polars as pl
 from unipac.metrics import binomial_upper_tail
 
 FALSE_ALARM = 1e-3
-"""A promise counts as broken if so many failures, or more, had less than this chance."""
+"""A promise counts as broken if the probability of at least the observed failures is below this."""
 
 
 def certificate_delta() -> pl.Expr:
-    """The probability with which certificates of a run may fail: δ, and for MDPs as much again.
+    """The probability with which the certificates of a run may fail: δ for bandits, 2δ for MDPs.
 
-    Their bounds on the regret also allow for the chance in the rewards.
+    For MDPs the second δ covers the randomness of the rewards, which enter the bounds on the regret.
     """
     return pl.col("delta") * pl.when(pl.col("kind") == "mdp").then(2.0).otherwise(1.0)
 
@@ -26,27 +26,27 @@ class Chance(NamedTuple):
     failures: int
     runs: int
     probability: float
-    """That some agent fails on some instance as often as the one that does so least likely, at most."""
+    """A bound on the probability that any pair of agent and instance fails as surprisingly often as the worst did."""
     who: str
-    """That one."""
+    """The worst pair, with its number of failures; empty if there are none."""
 
     @property
     def kept(self) -> bool:
-        """Whether chance explains the failures."""
+        """Whether chance can explain the failures."""
         return self.probability >= FALSE_ALARM
 
     @property
     def comment(self) -> str:
-        """Who failed, for a sentence."""
+        """The worst pair and its probability, as the end of a sentence; empty without failures."""
         if self.failures == 0:
             return ""
         return f" (least likely under the theorem: {self.who}, probability {self.probability:.2g})"
 
 
 def least_likely(runs: pl.DataFrame) -> Chance:
-    """Judge the runs of each agent on each instance; the least chance is multiplied by the number of pairs.
+    """Test each pair of agent and instance; the smallest probability is multiplied by the number of pairs.
 
-    Only the seeds of one pair are independent: agents and instances share them.
+    Pairs share seeds, so only runs of the same pair are independent.
 
     Args:
         runs: columns agent, instance, failed and delta.

@@ -1,7 +1,7 @@
-"""Where cells are computed: in this process, in worker processes, or on a Dask cluster.
+"""Engines compute cells: in this process, in worker processes, or on a Dask cluster.
 
-An engine runs up to ``slots`` functions at a time and hands out ``concurrent.futures`` futures. The results
-do not depend on the engine: a cell is computed by one thread from its own seeds.
+An engine runs up to ``slots`` functions at a time and returns ``concurrent.futures`` futures. The results
+do not depend on the engine: each cell is computed by one thread from its own seeds.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from unipac import _jit
 
 _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _THREADS} | {"POLARS_MAX_THREADS": "1"}
-"""The environment of a worker."""
+"""The environment variables of a worker."""
 
 
 class Note(enum.Enum):
-    """What a worker may say before it has an answer."""
+    """A message that a worker may send before its answer."""
 
     COMPILING = enum.auto()
 
 
 class EngineError(Exception):
-    """The engine cannot be had; the message says why."""
+    """The engine cannot be used; the message says why."""
 
 
 class Engine(Protocol):
-    """Something that computes."""
+    """An object that computes cells."""
 
     slots: int
-    """How many futures may be under way at once."""
+    """The number of futures that may be under way at once."""
     in_background: bool
     """Whether ``submit`` returns before the work is done."""
     deaths: int
-    """How many workers a cell has killed when its future says that the worker died."""
+    """The number of workers that a cell has killed when its future reports that the worker died."""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Begin to compute."""
+        """Start to compute ``function(*arguments)``."""
 
     def died(self, error: BaseException) -> bool:
         """Whether this error means that the worker died."""
@@ -56,7 +56,7 @@ class Engine(Protocol):
 
 
 def check(name: str, workers: int | None = None) -> None:
-    """Refuse an engine that there is not."""
+    """Refuse an unknown engine, or fewer than one worker."""
     kind, equals, _ = name.partition("=")
     if kind not in ("serial", "processes", "dask") or (equals and kind != "dask"):
         raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
@@ -65,11 +65,11 @@ def check(name: str, workers: int | None = None) -> None:
 
 
 def start(name: str, workers: int | None = None) -> Engine:
-    """An engine by name.
+    """Start an engine.
 
     Args:
         name: "serial", "processes", "dask", or "dask=tcp://host:port".
-        workers: how many; as many as there are cores by default.
+        workers: the number of workers; one per core by default.
     """
     check(name, workers)
     kind, _, address = name.partition("=")
@@ -80,31 +80,31 @@ def start(name: str, workers: int | None = None) -> Engine:
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Serial:
-    """Computes here and now."""
+    """Computes in this process."""
 
     slots = 1
     in_background = False
     deaths = 1
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Compute, then return."""
+        """Compute, and return a future that is done."""
         future: Future[Any] = Future()
         future.set_result(function(*arguments))
         return future
 
     def died(self, error: BaseException) -> bool:
-        """Never: there is no worker."""
+        """Return False: there is no worker."""
         return False
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there is no worker."""
 
 
 class Task(Future[Any]):
@@ -114,17 +114,17 @@ class Task(Future[Any]):
 
 
 class WorkerError(Exception):
-    """A worker ended, by whatever cause and with whatever exit code, before it had an answer."""
+    """A worker ended before it sent its answer, for any reason."""
 
 
 class _Worker(NamedTuple):
     process: BaseProcess
     connection: Connection
-    """Closed by the system when the process ends: then a reader hears of it."""
+    """The system closes it when the process ends, so a reader notices."""
 
 
 class Processes:
-    """Worker processes, each with a line of its own: so it is known which cell a worker died of."""
+    """Worker processes, each with its own connection: if one dies, its cell is the one that killed it."""
 
     in_background = True
     deaths = 1
@@ -135,7 +135,7 @@ class Processes:
         self._busy: list[Future[Any] | None] = [None] * workers
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Give it to a worker that is free; one that has died is replaced."""
+        """Send the work to a free worker; replace the worker if it has died."""
         slot = next(i for i, future in enumerate(self._busy) if future is None or future.done())
         worker = self._workers[slot]
         if worker is None or not worker.process.is_alive():
@@ -151,7 +151,7 @@ class Processes:
         return isinstance(error, WorkerError)
 
     def close(self) -> None:
-        """End the workers, also in the middle of a cell."""
+        """End the workers, even in the middle of a cell."""
         processes = [worker.process for worker in self._workers if worker is not None]
         for process in processes:
             process.terminate()
@@ -162,11 +162,11 @@ class Processes:
 
 
 def _started() -> _Worker:
-    spawn = multiprocessing.get_context("spawn")  # forked processes hang in the threads of polars
+    spawn = multiprocessing.get_context("spawn")  # forked processes would hang in the threads of polars
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_serve, args=(theirs,))
     try:
-        with _environment(ONE_THREAD):  # inherited by the process
+        with _environment(ONE_THREAD):  # the process inherits it
             process.start()
     except OSError as error:
         raise EngineError(f"cannot start a worker: {error.strerror or error}") from None
@@ -175,7 +175,7 @@ def _started() -> _Worker:
 
 
 def _ask(worker: _Worker, future: Task, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
-    """Have a worker compute, and wait for it."""
+    """Send work to a worker, wait for the answer, and put it into the future."""
     try:
         worker.connection.send((function, arguments))
         while isinstance(answer := worker.connection.recv(), Note):
@@ -190,7 +190,7 @@ def _ask(worker: _Worker, future: Task, function: Callable[..., Any], arguments:
 
 
 def _serve(connection: Connection) -> None:
-    """What a worker does: compute what it is asked to, until nobody asks."""
+    """The loop of a worker: compute what it receives, until the connection is closed."""
     _prepare_worker()
     _jit.tell(lambda: connection.send(Note.COMPILING))
     while True:
@@ -237,15 +237,15 @@ class Dask:
         self.slots = 2 * max(sum(self._client.nthreads().values()), 1)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Give it to the scheduler, which gives it to another worker if the first one dies."""
+        """Send the work to the scheduler, which gives it to another worker if the first one dies."""
         return self._executor.submit(function, *arguments)  # type: ignore[no-any-return]
 
     def died(self, error: BaseException) -> bool:
-        """Whether it has killed as many workers as the scheduler allows."""
+        """Whether the cell has killed as many workers as the scheduler allows."""
         return isinstance(error, self._killed)
 
     def close(self) -> None:
-        """Leave the cluster; end it if it is ours."""
+        """Disconnect from the cluster; end it if this engine started it."""
         self._client.close()
         if self._cluster is not None:
             self._cluster.close(timeout=10)
@@ -253,7 +253,7 @@ class Dask:
 
 
 def _prepare_worker() -> None:
-    """Let this worker end when its parent does, even by kill -9; Ctrl-C is the parent's business."""
+    """Let this worker end when its parent ends, even by kill -9; only the parent reacts to Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -267,7 +267,7 @@ def _prepare_worker() -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for a moment."""
+    """Set environment variables, and restore them at the end."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -1,4 +1,4 @@
-"""A built-in experiment: its description as data, and what theory predicts of it."""
+"""A built-in experiment: its description as data, its predictions and its conclusion."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unipac.experiments.spec import Spec
 
 
 def no_predictions(results: Results) -> list[Finding]:
-    """For an experiment that only shows."""
+    """Return no findings: for an experiment without predictions in code."""
     return []
 
 
 def no_conclusion(results: Results) -> list[str]:
-    """For an experiment that speaks by its findings alone."""
+    """Return no paragraphs: for an experiment whose findings are its conclusion."""
     return []
 
 
@@ -32,11 +32,11 @@ class Experiment:
     tables: Callable[[bool], Mapping[str, Any]]
     """The tables of its spec, as in a TOML file; the argument is True for the full size."""
     predict: Callable[[Results], list[Finding]] = no_predictions
-    """What theory predicts, held against results, beside what its tables predict."""
+    """Tests predictions on the results, in addition to those that its tables state."""
     conclude: Callable[[Results], list[str]] = no_conclusion
-    """What the results say in plain words: a sentence or two for each paragraph."""
+    """Describes the results in plain words; each string is one paragraph."""
 
     def spec(self, full: bool = False) -> Spec:
-        """The description of what is run."""
+        """The description of the experiment, at its full or its small size."""
         words = {"title": self.title, "description": self.description}
         return parse({**words, **self.tables(full)}, name=self.name)

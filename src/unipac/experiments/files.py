@@ -1,6 +1,6 @@
-"""Our files among those of others: each can be told by a mark in it, and no other is ever written or removed.
+"""Write and remove only files of unipac: each is recognised by a mark in it, and other files are never touched.
 
-Symbolic links are never ours. A whole folder may be one: what counts is what lies in it.
+Symbolic links never count as files of unipac. A results folder as a whole may be a link: its contents count.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import BinaryIO
 from unipac._storage import write_atomically
 
 UNFINISHED = ".unipac-unfinished"
-"""Ends the names of files that are being written; they begin with a dot."""
+"""The suffix of files that are being written; their names begin with a dot."""
 
 Test = Callable[[BinaryIO], bool]
-"""Whether the content of a file is ours."""
+"""A test of whether unipac wrote the content of a file."""
 
 
 class StoreError(Exception):
@@ -32,12 +32,12 @@ class StoreError(Exception):
 
 
 def begins_with(mark: bytes) -> Test:
-    """The test of files that begin with a mark."""
+    """Make a test of whether a file begins with a mark."""
     return lambda stream: stream.read(len(mark)) == mark
 
 
 def is_there(file: Path, ours: Test) -> bool:
-    """Whether a file of ours is there; a ``StoreError`` if it is somebody else's."""
+    """Whether the file exists; raise a ``StoreError`` if it exists but is not a file of unipac."""
     remedy = "move it elsewhere and run again (or let `unipac run` use another folder, with --out)"
     try:
         mode = os.lstat(file).st_mode
@@ -57,7 +57,7 @@ def is_there(file: Path, ours: Test) -> bool:
 
 
 def write(file: Path, content: bytes, ours: Test) -> None:
-    """Write a file, in place of one of ours; nothing is done if it is there with this content."""
+    """Write a file, or replace one of unipac; do nothing if it already has this content."""
     there = is_there(file, ours)
     try:
         if not (there and file.read_bytes() == content):
@@ -67,7 +67,7 @@ def write(file: Path, content: bytes, ours: Test) -> None:
 
 
 def remove(file: Path, ours: Test) -> None:
-    """Remove a file of ours, if it is there."""
+    """Remove a file of unipac, if it exists."""
     if is_there(file, ours):
         try:
             file.unlink(missing_ok=True)
@@ -76,7 +76,7 @@ def remove(file: Path, ours: Test) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder inside another, unless it is there; a link in its place is refused."""
+    """Make a folder, unless it exists; refuse a link in its place."""
     if folder.is_symlink():
         raise StoreError(
             f"{folder}: is a symbolic link, and unipac would have to write through it; remove the link, or "
@@ -89,13 +89,13 @@ def make_folder(folder: Path) -> None:
 
 
 def is_unfinished(entry: os.DirEntry[str]) -> bool:
-    """Whether this is left of a process of ours that was killed while it wrote."""
+    """Whether this file was left by a process of unipac that was killed while it wrote."""
     named = entry.name.startswith(".") and entry.name.endswith(UNFINISHED)
     return named and entry.is_file(follow_symlinks=False)
 
 
 def cannot(verb: str, file: Path, error: OSError) -> StoreError:
-    """What to say when the system refuses."""
+    """A ``StoreError`` for an operation that the system refused, with a remedy."""
     remedies = {
         errno.ENOSPC: "free some space",
         errno.EDQUOT: "free some space",

@@ -1,4 +1,4 @@
-"""What theory predicts and whether it was seen."""
+"""A prediction, and whether it was seen in the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """A prediction held against data.
+    """A prediction and the result of its test on data.
 
     >>> print(Finding("Regret stays below 100.", True, "12 at most."))
     Regret stays below 100. Seen: 12 at most.
@@ -15,13 +15,13 @@ class Finding(NamedTuple):
     prediction: str
     """One sentence."""
     seen: bool | None
-    """None where the data cannot tell."""
+    """Whether the data show it; None if they cannot decide."""
     observation: str
     """What was measured, with numbers."""
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
+        """``seen`` in words."""
         if self.seen is None:
             return "not decided"
         return "seen" if self.seen else "NOT seen"

@@ -1,4 +1,4 @@
-"""Predictions that an experiment states, held against its results, each instance by itself."""
+"""Test the predictions that an experiment states on its results, for each instance separately."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from unipac.experiments.results import Results, ends
 from unipac.experiments.stated import Prediction
 
 CONFIDENCE = 0.95
-"""Of the interval that decides: a mean nearer to the threshold than its half length decides nothing."""
-MOST_TOLD = 6
+"""The confidence of the interval that decides; an interval that contains the threshold decides nothing."""
+MOST_LISTED = 6
 
 
 def judge(prediction: Prediction, instances: Sequence[str], results: Results) -> Finding:
     """Whether a prediction is seen on every one of these instances.
 
-    With runs s = 1, ..., n the differences D_s = measure of the agent − threshold (times the measure of the
-    other agent in the same run) are asked for their sign: by the interval of Student's t at 95 %, mean(D) ± t
-    sd(D)/√n. If it holds 0 the instance decides nothing, and so does a single run, unless nothing varies.
+    In run s the difference is D_s = measure of the agent − threshold (times the measure of the other agent in the
+    same run). The sign of its mean decides, if the interval of Student's t at 95 %, mean(D) ± t sd(D)/√n, does not
+    contain 0, or if all of several D_s are equal. Otherwise, and for a single run, the instance is undecided.
     """
     verdicts: list[bool | None] = []
-    told = []
+    observed = []
     for instance in instances:
         verdict, words = _judged(prediction, instance, results)
         verdicts.append(verdict)
-        told.append(f"{instance}: {words}")
+        observed.append(f"{instance}: {words}")
     seen = False if False in verdicts else None if None in verdicts or not verdicts else True
-    left = len(told) - MOST_TOLD
+    left = len(observed) - MOST_LISTED
     more = f"; and {left} more instances" if left > 0 else ""
-    return Finding(prediction.sentence, seen, f"{'; '.join(told[:MOST_TOLD])}{more}.")
+    return Finding(prediction.sentence, seen, f"{'; '.join(observed[:MOST_LISTED])}{more}.")
 
 
 def _judged(prediction: Prediction, instance: str, results: Results) -> tuple[bool | None, str]:
@@ -56,7 +56,7 @@ def _judged(prediction: Prediction, instance: str, results: Results) -> tuple[bo
 
 
 def _sign(differences: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool | None:
-    """Whether the mean is at least 0; None where the interval cannot tell."""
+    """Whether the mean is at least 0; None if the interval does not decide it."""
     n, mean = len(differences), float(differences.mean())
     if n == 1:
         return None
@@ -69,7 +69,7 @@ def _sign(differences: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool | N
 def measured(
     results: Results, measure: str, agent: str, instance: str, eps: float | None = None
 ) -> dict[int, float]:
-    """A measure of ``stated.MEASURES`` for every run of one agent on one instance, by seed; NaN where unknown."""
+    """A measure of ``stated.MEASURES`` for every run of one agent on one instance, by seed; NaN if unknown."""
 
     def of(frame: pl.DataFrame) -> pl.DataFrame:
         named = (pl.col("agent").cast(pl.String) == agent) & (pl.col("instance").cast(pl.String) == instance)
@@ -91,7 +91,7 @@ def measured(
 
 
 def late(curves: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The mean over the last fifth of the choices, from the last checkpoint before it, by seed."""
+    """The mean of a column over about the last fifth of the choices, since the last checkpoint before it, by seed."""
     end = ends(curves).select("seed", last="free", total=column)
     before = (
         curves.join(end, on="seed")

@@ -1,4 +1,4 @@
-"""Agents and instances, made as a spec describes them."""
+"""Make agents and instances as a spec describes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unipac.experiments import registry
 from unipac.experiments.spec import Agent, Instance
 
 FROM_INSTANCE = ("dim", "features", "horizon", "feature_map", "n_actions", "n_states", "arms")
-"""Arguments of an agent that are never given: they come from the instance."""
+"""Arguments of an agent that a file must not set: they come from the instance."""
 
 _OF_A_SEARCH = {
     "bandit": (),
@@ -27,18 +27,18 @@ _OF_A_SEARCH = {
 }
 
 MOST_FORCED = 10**8
-"""Forced episodes that are played one by one, where an agent cannot take them in one step."""
+"""The most forced episodes that are played one by one, for agents that cannot learn them in one step."""
 
 
 def from_instance(kind: registry.Kind, plays: registry.World) -> tuple[str, ...]:
-    """The arguments of an agent of this kind that are never given."""
+    """The arguments that an agent of this kind takes from the instance, so that a file must not set them."""
     return (*FROM_INSTANCE, *(_OF_A_SEARCH[plays] if kind == "search" else ()))
 
 
 def make_instance(instance: Instance, seed: np.random.SeedSequence | None = None) -> Any:
-    """An instance, the same for every agent; where it takes a seed and has none, it gets one.
+    """Make an instance, the same for every agent; if it takes a seed and the spec sets none, it gets this one.
 
-    Those of the library never change, so the latest ones are kept and shared.
+    Instances of the library never change, so the latest ones are kept and shared.
     """
     make = registry.find("instance", instance.instance, registry.INSTANCES)
     parameters = dict(instance.parameters)
@@ -55,15 +55,15 @@ def _made_by_us(name: str, parameters: str) -> Any:
 
 
 def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
-    """An agent that fits an instance."""
+    """Make an agent for an instance."""
     make: Any = registry.find("agent", agent.agent, registry.AGENTS)
     parameters = dict(agent.parameters)
     stored = parameters.pop("stored", False)
     searched = agent.kind == "search"
     if searched and agent.plays == "bandit" and getattr(instance, "actions", None) is None:
         raise ValueError(
-            f"{agent.agent} searches among arms that stay, and those of {instance.name} do not; use agents ="
-            " [...] to leave it out"
+            f"{agent.agent} searches among fixed arms, but the arms of {instance.name} change; use agents = [...]"
+            " to leave it out"
         )
     if agent.kind == "mdp":
         rounds += forced_episodes(instance)
@@ -82,7 +82,7 @@ def make_agent(agent: Agent, instance: Any, rounds: int, *, seed: int) -> Any:
     if isinstance(instance, SwitchingArms) and not getattr(made, "counts_many", False):
         raise ValueError(
             f"{instance.name} takes its forced rounds in one step, update(..., times=), which {agent.agent} "
-            "does not know; use agents = [...] to leave it out"
+            "does not have; use agents = [...] to leave it out"
         )
     if agent.kind == "mdp" and forced_one_by_one(made, instance) > MOST_FORCED:
         raise ValueError(
@@ -100,7 +100,7 @@ def _made_by_arguments(
     seed: int,
     parameters: Mapping[str, Any],
 ) -> Any:
-    """An agent of a class that does not say itself how it is made for an instance: by name it gets what it asks for."""
+    """Make an agent of a class without ``made_for``: its arguments are matched by name with values of the instance."""
     offered: dict[str, Any] = {"seed": seed}
     if kind == "mdp":
         offered |= {name: getattr(instance, name, None) for name in ("features", "n_states", "n_actions")}
@@ -109,28 +109,28 @@ def _made_by_arguments(
         offered |= {name: getattr(instance, name) for name in ("noise", "norm", "dim", "n_actions")}
         offered |= {"rounds": rounds, "arms": instance.actions}
     names = registry.accepted(make)
-    if names is None:  # it takes anything: what agents of the library take
+    if names is None:  # it accepts any name: pass the arguments that agents of the library usually have
         names = [name for name in ("features", "horizon", "dim", "noise", "norm", "seed") if name in offered]
-    given = {name: offered[name] for name in names if name in offered} | dict(parameters)
-    lacking = [name for name in registry.required(make) if name not in given]
+    arguments = {name: offered[name] for name in names if name in offered} | dict(parameters)
+    lacking = [name for name in registry.required(make) if name not in arguments]
     if lacking:
         raise ValueError(
             f"{getattr(make, '__name__', make)} asks for {', '.join(lacking)}, which neither the file nor the "
-            f"instance gives; from an instance come, by these names: {', '.join(sorted(offered))}"
+            f"instance gives; an instance gives {', '.join(sorted(offered))}"
         )
-    return make(**given)
+    return make(**arguments)
 
 
 def value_of(made: Any, agent: Agent, name: str, otherwise: float) -> float:
-    """The value of a parameter: what the agent says; if it does not, what it was given."""
+    """The value of a parameter: the agent's attribute; else its value in the spec; else ``otherwise``."""
     return float(getattr(made, name, agent.parameters.get(name, otherwise)))
 
 
 def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
-    """Whether an instance is as the agent takes for granted.
+    """Whether an instance meets the assumptions of an agent.
 
-    A bandit is linear and no noisier or larger than the agent was told; the stages of an MDP are alike where they are
-    pooled; Q* is among the functions of a search.
+    A bandit must be linear, with noise and norm at most those that the agent assumes. An MDP must have equal stages if
+    the agent pools them. For a search among functions, Q* must be one of them.
     """
     if agent.kind == "mdp":
         return not getattr(made, "homogeneous", False) or _stages_alike(made, instance)
@@ -143,37 +143,37 @@ def assumptions_hold(made: Any, agent: Agent, instance: Any) -> bool:
     if theta is None:
         return False
     length = float(np.linalg.norm(theta)) / (1.0 + ROUNDING)
-    told = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
-    noise, norm = (getattr(made, name, told[name]) for name in ("noise", "norm"))
+    passed = {"noise": instance.noise, "norm": instance.norm, **agent.parameters}
+    noise, norm = (getattr(made, name, passed[name]) for name in ("noise", "norm"))
     return bool(noise >= instance.noise and norm >= length)
 
 
 def _stages_alike(agent: Any, mdp: Any) -> bool:
-    """Whether all stages have the same transitions, and rewards if the agent learns them."""
+    """Whether all stages have the same transitions, and the same rewards if the agent learns them."""
     learned = getattr(agent, "rewards", None) is None
     tables = (mdp.tables, mdp.reward_tables) if learned else (mdp.tables,)
     return all(bool((table == table[:1]).all()) for table in tables)
 
 
 def forced_episodes(mdp: Any) -> int:
-    """How many episodes are played before those that a spec counts."""
+    """The number of forced episodes, which come before the episodes that a spec counts."""
     return mdp.forced if isinstance(mdp, ForcedFirst) else 0
 
 
 def forced_one_by_one(agent: Any, mdp: Any) -> int:
-    """The same, where the agent has to play them; 0 where it takes all of them in one step."""
+    """The number of forced episodes that the agent must play one by one; 0 if it learns them in one step."""
     in_one_step = hasattr(mdp, "forced_episode") and getattr(agent, "absorbs", False) and agent.counts_many
     return 0 if in_one_step else forced_episodes(mdp)
 
 
 def number_of(seed: np.random.SeedSequence) -> int:
-    """A seed as one number."""
+    """A seed sequence as one integer."""
     return int(seed.generate_state(1, np.uint64)[0])
 
 
 @contextmanager
 def importing_from(folder: str | None) -> Iterator[None]:
-    """Let modules that lie in this folder be imported."""
+    """Allow imports from this folder."""
     if folder is None:
         yield
         return

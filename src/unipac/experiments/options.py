@@ -1,15 +1,15 @@
-"""How a report shows an experiment: what a file says under ``[report]``, Python and the command line alike.
+"""Options of a report on an experiment; a file sets them under ``[report]``, as do Python and the command line.
 
 For example::
 
     [report]
     lines = "mean"                    # ± one standard error; "median" (with a band of 80 %) by default
-    x = "linear"                      # or "log"; what suits the figure by default. Also y
-    width = 400                       # of a picture, in pixels; also height, which holds on the page as well
-    figures = ["regret", "mistakes"]  # which, in this order; all by default
-    order = ["oful", "nested"]        # agents in legends and tables; the others follow
+    x = "linear"                      # or "log"; by default what suits the figure. Also y
+    width = 400                       # of a picture, in pixels; also height, which applies to the page as well
+    figures = ["regret", "mistakes"]  # the figures to draw, in this order; all usual ones by default
+    order = ["oful", "nested"]        # agents that come first in legends and tables; the others follow
 
-    [report.labels]                   # words for labels of agents and instances
+    [report.labels]                   # new labels for agents and instances
     nested = "NestedOFUL, δ = 0.05"
 
     [report.regret]                   # for one figure only: lines, x, y, width, height, title, instances
@@ -38,11 +38,11 @@ FIGURES = (
     "pulls",
     "times",
 )
-"""The figures that there are, in the order of a page."""
+"""All figures, in their order on a page."""
 LINES = ("median", "mean")
 SCALES = ("linear", "log")
 SIZES = (100, 4000)
-"""The least and the largest width or height."""
+"""The smallest and the largest width or height, in pixels."""
 LONGEST_TEXT = 200
 
 _OF_A_FIGURE = ("lines", "x", "y", "width", "height", "title", "instances")
@@ -50,20 +50,20 @@ _OF_A_FIGURE = ("lines", "x", "y", "width", "height", "title", "instances")
 
 @dataclass(frozen=True)
 class Options:
-    """What a report should look like; what is not said is left to the report.
+    """What a report should look like; for options that are None, the report decides.
 
     Args:
         lines: "median", with a band that holds 80 % of the runs, or "mean", ± one standard error.
-        x: "linear" or "log", for the rounds or ε.
-        y: "linear" or "log".
-        width: of a picture, in pixels from 100 to 4000.
-        height: of a picture or of a chart on the page.
-        figures: which, in this order, of ``experiments.options.FIGURES``.
-        order: labels of agents, first to last; the others follow.
-        labels: words in the place of labels of agents and instances.
-        title: of the figure; for one figure only.
-        instances: labels or families to draw; for one figure only.
-        each: what holds for one figure only, by its name.
+        x: the scale of the rounds or ε, "linear" or "log".
+        y: the scale of the values, "linear" or "log".
+        width: the width of a picture, in pixels from 100 to 4000.
+        height: the height of a picture or of a chart on the page, in pixels from 100 to 4000.
+        figures: names from ``experiments.options.FIGURES``, in the order in which to draw them.
+        order: labels of the agents that come first; the others follow.
+        labels: new labels for agents and instances, by their old ones.
+        title: the title of the figure; only for a single figure.
+        instances: labels or families to draw; only for a single figure.
+        each: for each name of a figure, options for this figure only.
 
     Example:
         >>> Options(lines="mean", each={"regret": {"y": "linear"}}).of("regret").y
@@ -88,7 +88,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("figures", "order", "instances"):
             value = getattr(self, name)
-            if isinstance(value, list):  # as TOML and JSON have it
+            if isinstance(value, list):  # TOML and JSON have lists
                 object.__setattr__(self, name, tuple(value))
         _check(self)
         for figure, table in self.each.items():
@@ -106,61 +106,61 @@ class Options:
                 raise SpecError(f"{figure}.{error}") from None
 
     def of(self, figure: str) -> Options:
-        """What holds for one figure."""
-        told = dict(self.each.get(figure, {}))
-        return replace(self, **told, each={})
+        """The options for one figure: its own, and the general ones otherwise."""
+        own = dict(self.each.get(figure, {}))
+        return replace(self, **own, each={})
 
     def over(self, other: Options) -> Options:
-        """These options, and those of another where these say nothing."""
-        said = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _MERGED}
-        kept = {name: value for name, value in said.items() if value is not None}
+        """These options; those that are None are taken from ``other``."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _MERGED}
+        kept = {name: value for name, value in own.items() if value is not None}
         each = {name: dict(table) for name, table in other.each.items()}
-        for table in each.values():  # what is said for all figures now replaces what was said for one before
+        for table in each.values():  # a general option here overrides one for a single figure there
             for name in kept:
                 table.pop(name, None)
-        for name, own in self.each.items():
-            each[name] = {**each.get(name, {}), **own}
+        for name, single in self.each.items():
+            each[name] = {**each.get(name, {}), **single}
         return replace(other, **kept, labels={**other.labels, **self.labels}, each=each)
 
     def as_dict(self) -> dict[str, Any]:
-        """As in a file; what is not said is not there."""
-        told: dict[str, Any] = {}
+        """The options as in a file; those that are None are left out."""
+        table: dict[str, Any] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
             if value is not None and entry.name not in _MERGED:
-                told[entry.name] = list(value) if isinstance(value, tuple) else value
+                table[entry.name] = list(value) if isinstance(value, tuple) else value
         if self.labels:
-            told["labels"] = dict(self.labels)
-        tables = {name: dict(table) for name, table in self.each.items() if table}
-        return {**told, **tables}
+            table["labels"] = dict(self.labels)
+        figures = {name: dict(single) for name, single in self.each.items() if single}
+        return {**table, **figures}
 
 
 _MERGED = ("labels", "each")
 
 
 def read(table: object, *, agents: Iterable[str], instances: Iterable[str]) -> Options:
-    """What a file says under ``[report]``, checked.
+    """Read and check the table ``[report]`` of a file.
 
     Args:
-        table: of the file.
+        table: the table of the file.
         agents: labels and families of agents.
         instances: labels and families of instances.
     """
     if not isinstance(table, Mapping):
         raise SpecError(f"[report]: must be a table, got {table!r}")
     for_all = [entry.name for entry in fields(Options) if entry.name not in ("each", "title", "instances")]
-    told: dict[str, Any] = {}
+    general: dict[str, Any] = {}
     each: dict[str, Any] = {}
     for key, value in table.items():
         if key in FIGURES:
             each[key] = value
         elif key in for_all:
-            told[key] = value
+            general[key] = value
         else:
             hint = nearest(str(key), [*for_all, *FIGURES])
             raise SpecError(f"[report] {printable(str(key))}: no such key; {hint}")
     try:
-        options = Options(**told, each=each)
+        options = Options(**general, each=each)
         check_labels(options, agents, instances)
     except SpecError as error:
         raise SpecError(f"[report] {error}") from None
@@ -178,7 +178,7 @@ def check_labels(options: Options, agents: Iterable[str], instances: Iterable[st
         raise SpecError(f"labels: must differ, got {list(options.labels.values())}")
     for old, new in options.labels.items():
         if new in players + places and new not in options.labels and new != old:
-            raise SpecError(f"labels: {new!r} is the label of another")
+            raise SpecError(f"labels: {new!r} is the label of another agent or instance")
     for figure in options.each:
         for label in options.of(figure).instances or ():
             _known(f"{figure}.instances", label, places)

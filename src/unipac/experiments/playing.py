@@ -1,4 +1,4 @@
-"""One cell played: an agent on an instance with a seed."""
+"""Play one cell: an agent on an instance with a seed."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from unipac.experiments.spec import Cell
 from unipac.experiments.tally import Tally
 
 CHUNK = 2**15
-"""Rounds whose traces are held at once."""
+"""The most rounds that are played at once, to limit the memory of their traces."""
 
 PER_DECADE = 10
 
 Advance = Callable[[int], int]
-"""Play at most so many rounds, and tell how many were played."""
+"""Plays at most this many rounds, and returns how many it played."""
 
 
 class Computed(NamedTuple):
-    """What a worker hands back."""
+    """The result of a cell that was computed."""
 
     parquet: bytes
     seconds: float
     checkpoints: list[int]
     elapsed: list[float]
-    """Seconds from the first checkpoint to each."""
+    """Seconds from the first checkpoint to each checkpoint."""
     compiling: float = 0.0
-    """Of the seconds, those in which kernels were compiled."""
+    """The part of ``seconds`` in which kernels were compiled."""
 
 
 class Broken(NamedTuple):
-    """What a worker hands back instead, in words: an exception itself may not survive the way."""
+    """The error of a cell that failed, as text: an exception itself may not survive the way to the parent."""
 
     reason: str
     details: str
@@ -50,7 +50,7 @@ class Broken(NamedTuple):
 
 
 def try_to_compute(cell: Cell, folder: str | None = None) -> Computed | Broken:
-    """Play a cell; whatever the agent or the instance raises is told, also ``SystemExit``."""
+    """Play a cell; return whatever the agent or the instance raises as text, even ``SystemExit``."""
     try:
         return compute(cell, folder)
     except (Exception, SystemExit) as error:
@@ -58,10 +58,10 @@ def try_to_compute(cell: Cell, folder: str | None = None) -> Computed | Broken:
 
 
 def compute(cell: Cell, folder: str | None = None) -> Computed:
-    """Play a cell. The result depends on the cell alone, not on where or beside what it runs."""
+    """Play a cell; its table depends only on the cell, not on the machine or on other cells."""
     begin, compiled = time.perf_counter(), _jit.seconds()
     with making.importing_from(folder), threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # refuted assumptions are in the table: the column `consistent`
+        warnings.simplefilter("ignore")  # the column `consistent` of the table records refuted assumptions
         seeds = np.random.SeedSequence(cell.seed).spawn(3)
         instance = making.make_instance(cell.instance, seeds[0])
         seed = making.number_of(seeds[1])
@@ -86,7 +86,7 @@ def compute(cell: Cell, folder: str | None = None) -> Computed:
 
 
 def checkpoints(rounds: int) -> list[int]:
-    """1, 2, 3, ... in steps that grow by a tenth of a decade, and the last round."""
+    """The rounds after which a row is written: ten per decade, rounded, and the last one."""
     steps = np.arange(1 + int(PER_DECADE * math.log10(rounds)))
     spaced = {round(10 ** (step / PER_DECADE)) for step in steps.tolist()}
     return sorted(number for number in spaced | {rounds} if number <= rounds)
@@ -95,7 +95,7 @@ def checkpoints(rounds: int) -> list[int]:
 def _play(
     cell: Cell, agent: Any, instance: Any, seed: np.random.SeedSequence, tally: Tally
 ) -> Iterator[None]:
-    """Play all rounds, pausing at every checkpoint."""
+    """Play all rounds; yield at every checkpoint."""
     rounds = cell.instance.rounds
     advance: Advance
     if cell.agent.kind == "search":
@@ -142,7 +142,7 @@ def _rounds(
 def _rounds_of_any(
     agent: Any, instance: BanditInstance, seed: np.random.SeedSequence, tally: Tally
 ) -> Advance:
-    """For an agent of the user's own, with choose and update only."""
+    """Play rounds with a user's own agent, which has only choose and update."""
 
     def advance(count: int) -> int:
         actions, means, rewards = instance.rounds(tally.round, count, seed)
@@ -183,7 +183,7 @@ def _episodes(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: Tally) 
 
 
 def _episodes_stored(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: Tally) -> Advance:
-    """For an agent that stores transitions: step by step, and gaps are not known."""
+    """Play episodes step by step with an agent that stores transitions; gaps are unknown."""
     env = LinearMDPEnv(mdp)
     env.reset(seed=making.number_of(seed))
 
@@ -195,7 +195,7 @@ def _episodes_stored(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: 
 
 
 def _search(agent: Any, instance: Any, seed: np.random.SeedSequence, tally: Tally, most: int) -> None:
-    """Let a search run to its end, or as far as it may."""
+    """Run a search to its end, or until it has made ``most`` pulls."""
     answer = agent.run(instance, seed=making.number_of(seed), max_pulls=most)
     of_arms = isinstance(instance, BanditInstance)
     gap = _gap_of_arm(answer.index, instance, seed) if of_arms else _gap_of_policy(answer.policy, instance)
@@ -215,20 +215,20 @@ def _gap_of_arm(index: int, instance: BanditInstance, seed: np.random.SeedSequen
 
 
 def _gap_of_policy(policy: Any, mdp: Any) -> float:
-    """What a policy loses: in its worst state, or where there are episodes, on average over first states."""
+    """The loss of a policy: for episodes, its mean over first states; otherwise its largest over states."""
     if isinstance(mdp, FiniteMDP):
         lost = mdp.optimal_value() - policy_value(mdp, policy)[0]
-        return max(float(mdp.initial @ lost), 0.0)  # not below 0 by rounding
+        return max(float(mdp.initial @ lost), 0.0)  # rounding must not make it negative
     return max(float((mdp.optimal_value() - mdp.policy_value(policy)).max()), 0.0)
 
 
 def _least_pulls(agent: Any, instance: BanditInstance, delta: float) -> float | None:
-    """The mean number of pulls that any method needs for the one best arm; None where that is not asked."""
-    asked = getattr(agent, "eps", math.nan) == 0 and getattr(agent, "targets", None) is None
-    if not asked or instance.actions is None or instance.theta is None or not 0 < delta < 1:
+    """The mean number of pulls that any method needs to find the best arm; None if the search has another task."""
+    exact = getattr(agent, "eps", math.nan) == 0 and getattr(agent, "targets", None) is None
+    if not exact or instance.actions is None or instance.theta is None or not 0 < delta < 1:
         return None
     means = instance.actions @ instance.theta
-    if len(means) > 1 and np.partition(means, -2)[-2] == means.max():  # two are best
+    if len(means) > 1 and np.partition(means, -2)[-2] == means.max():  # the best arm is not unique
         return None
     return theory.identification_time(
         instance.actions, instance.theta, delta, noise=instance.noise, tolerance=0.01

@@ -1,4 +1,4 @@
-"""The demo: what the recommended agents earn and promise, beside those that people use."""
+"""The demo: rewards and certificates of the recommended agents, beside agents that are in common use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CERTVI, USUAL, EAGER, UBEV = "CertVI", "QLearning", "QLearning (Q = 1 first)", "
 CANCER, DIGITS, LAKE, KILLER = "breast cancer", "digits", "FrozenLake", "killer"
 FORCED = tuple(10**k for k in (3, 6, 9, 12, 15, 18))
 BAD_PULL = 0.25
-"""The bad arm of the killer has the gap 1/2: a pull of it is a gap above this."""
+"""The bad arm of the killer has gap 1/2, so rounds with a gap above this are its pulls."""
 
 _ALL = [GUARDED, LINUCB, OFUL, NESTED]
 _PAID = {"noise": 0.5, "reward_range": [0.0, 1.0]}
@@ -113,7 +113,7 @@ def _predictions() -> Mapping[str, Any]:
 
 
 def conclusion(results: Results) -> list[str]:
-    """What came out, in plain words, whichever way; a part of which nothing is there yet is left out."""
+    """The results in plain words, whatever they are; parts without results are left out."""
     parts = (_cancer, _digits, _lake, _killer)
     return [text for text in (part(results) for part in parts) if text]
 
@@ -186,7 +186,7 @@ def _killer(results: Results) -> str:
     }
     if not all(math.isfinite(count) for row in counts.values() for count in row):
         return ""
-    told = "; ".join(f"{agent} {a:,.0f}, {b:,.0f} and {c:,.0f}" for agent, (a, b, c) in counts.items())
+    pulls = "; ".join(f"{agent} {a:,.0f}, {b:,.0f} and {c:,.0f}" for agent, (a, b, c) in counts.items())
     goes_on = [agent for agent, (_, middle, last) in counts.items() if last > middle + 1]
     stopped = [agent for agent in counts if agent not in goes_on]
     verdict = ""
@@ -200,7 +200,7 @@ def _killer(results: Results) -> str:
         verdict += f" {_listed(stopped)} {_verb(stopped, 'stop')}: nothing is added from 10⁹ to 10¹⁸."
     return (
         "The killer (K rounds offer one arm, then two, one of them bad): pulls of the bad arm after K = 10³, 10⁹ and"
-        f" 10¹⁸ are {told}.{verdict}"
+        f" 10¹⁸ are {pulls}.{verdict}"
     )
 
 

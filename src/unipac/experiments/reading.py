@@ -1,4 +1,4 @@
-"""An experiment read from TOML.
+"""Read an experiment from TOML, and check it.
 
 For example::
 
@@ -23,14 +23,14 @@ For example::
 ``[predictions]`` states what the author expects (``unipac.experiments.stated``), ``[report]`` says how to show it
 (``unipac.experiments.options``).
 
-``stored = true`` lets an agent for linear MDPs store transitions, as it does with a feature map, instead of
-counting them; gaps are then not known.
+``stored = true`` makes an agent for linear MDPs store transitions, as it does with a feature map, instead of
+counting them; gaps are then unknown.
 
-An agent gets the dimension of the instance, and its noise and norm unless they are given; an instance with an
-argument ``seed`` gets its own from the seed of the cell unless one is given. Bandit agents and searches for an
-arm meet the bandit instances, agents for MDPs and searches among functions (OLIVE) the MDPs, searches with a
-simulator (CertifiedPlanning, PPQ, OPPQ) the discounted MDPs. ``rounds`` are rounds of a bandit, episodes of an
-MDP, and the most pulls of a search.
+An agent gets its dimension from the instance, and also noise and norm unless the file sets them. An instance with
+an argument ``seed`` gets a seed made from that of the cell, unless the file sets one. Bandit agents and searches for
+an arm play bandit instances; agents for MDPs and searches among functions (OLIVE) play MDPs; searches with a simulator
+(CertifiedPlanning, PPQ, OPPQ) play discounted MDPs. ``rounds`` is the number of rounds of a bandit, of episodes of an
+MDP, or the largest number of pulls of a search.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from unipac.experiments.spec import (
 
 LONGEST_LABEL = 100
 MOST_VARIANTS = 10_000
-"""Agents, or instances, of one file, sweeps written out."""
+"""The most agents, and the most instances, of one file; each value of a sweep counts."""
 
 _TOP = (
     "title",
@@ -79,7 +79,7 @@ _TOP = (
 )
 _PLURAL = {"bandit": "bandits", "mdp": "MDPs", "discounted": "discounted MDPs"}
 _SEARCHED = {
-    "bandit": "bandits with arms that stay",
+    "bandit": "bandits with fixed arms",
     "mdp": "MDPs with candidates for Q*",
     "discounted": "discounted MDPs",
 }
@@ -89,7 +89,7 @@ Entry = tuple[str, str, Mapping[str, Any]]
 
 
 def read(path: str | Path) -> Spec:
-    """The experiment in a TOML file; a ``SpecError`` names file, table and key of what is wrong.
+    """Read the experiment in a TOML file; a ``SpecError`` names the file, table and key of a mistake.
 
     >>> read("none.toml")
     Traceback (most recent call last):
@@ -114,13 +114,13 @@ def read(path: str | Path) -> Spec:
 def parse(
     data: Mapping[str, Any], *, name: str, source: str | None = None, folder: str | None = None
 ) -> Spec:
-    """The experiment in a mapping of the form of the TOML file.
+    """Read an experiment from a mapping that has the form of the TOML file.
 
     Args:
-        data: the tables.
-        name: of the experiment.
-        source: what to call it in messages; the name by default.
-        folder: where to look for modules of the user's own.
+        data: the tables of the file.
+        name: the name of the experiment.
+        source: the name to use in messages; ``name`` by default.
+        folder: the folder with modules of the user's own.
 
     Example:
         >>> tables = {
@@ -172,20 +172,20 @@ def _parse(data: Mapping[str, Any], name: str, folder: str | None) -> Spec:
 
 
 def restored(data: Mapping[str, Any]) -> Spec:
-    """The experiment of a ``spec.json``, without making anything; a ``SpecError`` if it has another form."""
+    """Read the experiment of a ``spec.json`` without making agents or instances; a ``SpecError`` if it is invalid."""
     agents = tuple(Agent(**entry) for entry in data["agents"])
     instances = tuple(Instance(**{"agents": None, **entry}) for entry in data["instances"])
     words = data["name"], data.get("title") or data["name"], data.get("description") or ""
     spec = Spec(*words, agents, instances, data["seeds"], tuple(data["eps"]), data["coverage"])
-    stated = {
+    predictions = {
         entry["name"]: {k: v for k, v in entry.items() if k != "name"}
         for entry in data.get("predictions", [])
     }
-    return told_by(spec, stated, data.get("report", {}))
+    return told_by(spec, predictions, data.get("report", {}))
 
 
 def told_by(spec: Spec, predictions: object, report: object) -> Spec:
-    """A spec with what its file says of predictions and of the report."""
+    """Add to a spec the predictions and the report options of its file, checked."""
     plays = {a.label: [i.label for i in spec.instances if meets(a, i)] for a in spec.agents}
     places: dict[str, list[str]] = {}
     for instance in spec.instances:
@@ -204,7 +204,7 @@ def _agent(label: str, family: str, table: Mapping[str, Any]) -> Agent:
     except SpecError as error:
         raise SpecError(f"{where} {error}") from None
     parameters = {key: value for key, value in table.items() if key not in ("agent", "sweep", "stored")}
-    _arguments(where, make, parameters, told=making.from_instance(kind, plays))
+    _arguments(where, make, parameters, from_instance=making.from_instance(kind, plays))
     if "stored" in table:
         if kind != "mdp" or not isinstance(table["stored"], bool):
             raise SpecError(f"{where} stored: must be true or false, for an agent for MDPs")
@@ -220,12 +220,12 @@ def _instance(
     agents: Sequence[Agent],
     coverage: bool,
 ) -> Instance:
-    """An instance; it is made once, and its agents are, to find wrong values before the work begins."""
+    """Read an instance; make it and its agents once, to find wrong values before the work begins."""
     where = f"[instances.{_quoted(label)}]"
     make = _find(where, "instance", table, registry.INSTANCES)
     reserved = ("instance", "sweep", "rounds", "agents")
     parameters = {key: value for key, value in table.items() if key not in reserved}
-    _arguments(where, make, parameters, told=())
+    _arguments(where, make, parameters, from_instance=())
     if "rounds" in table:
         rounds = checked_count(f"{where} rounds", table["rounds"], LARGEST_ROUNDS)
     if rounds is None:
@@ -244,21 +244,21 @@ def _instance(
     try:
         made = making.make_instance(draft)
         instance = replace(draft, kind=registry.instance_kind(made))
-    except (Exception, SystemExit) as error:  # a function of the user's may raise anything
-        raise SpecError(f"{where}: {_told(error)}") from None
+    except (Exception, SystemExit) as error:  # a user's function may raise anything
+        raise SpecError(f"{where}: {_in_words(error)}") from None
     if coverage and getattr(made, "theta", None) is None:
         raise SpecError(f"coverage: {where} has no linear parameter to cover")
     for agent in agents:
         if meets(agent, instance):
             try:
                 making.make_agent(agent, made, rounds, seed=0)
-            except (Exception, SystemExit) as error:  # so may a class
-                raise SpecError(f"[agents.{_quoted(agent.label)}] on {label}: {_told(error)}") from None
+            except (Exception, SystemExit) as error:  # and so may a user's class
+                raise SpecError(f"[agents.{_quoted(agent.label)}] on {label}: {_in_words(error)}") from None
     return instance
 
 
 def _entries(data: Mapping[str, Any], key: str) -> list[Entry]:
-    """Every entry of [agents] or [instances], sweeps written out."""
+    """Every entry of [agents] or [instances], with one entry for each value of a sweep."""
     tables = data.get(key)
     if not isinstance(tables, Mapping) or not tables:
         raise SpecError(f"[{key}]: must hold at least one table, as [{key}.some-name], got {tables!r}")
@@ -277,7 +277,7 @@ def _entries(data: Mapping[str, Any], key: str) -> list[Entry]:
         number = math.prod(len(values) for values in sweep.values())
         if len(entries) + number > MOST_VARIANTS:
             raise SpecError(
-                f"{where} sweep: makes {number:,} of them; with these [{key}] would hold more than"
+                f"{where} sweep: it makes {number:,} {key}, and then [{key}] would hold more than"
                 f" {MOST_VARIANTS:,}"
             )
         for values in itertools.product(*sweep.values()):
@@ -311,8 +311,8 @@ def _short(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _told(error: BaseException) -> str:
-    """An error in words: the checks of the library speak for themselves, others bear their name."""
+def _in_words(error: BaseException) -> str:
+    """The message of an error; errors other than ``ValueError`` also have their name."""
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
@@ -325,13 +325,13 @@ def _find(where: str, what: str, table: Mapping[str, Any], known: Mapping[str, A
         raise SpecError(f"{where} {error}") from None
 
 
-def _arguments(where: str, make: Any, parameters: Mapping[str, Any], told: Sequence[str]) -> None:
+def _arguments(where: str, make: Any, parameters: Mapping[str, Any], from_instance: Sequence[str]) -> None:
     allowed = registry.accepted(make)
     for key, value in parameters.items():
-        if key in told:
+        if key in from_instance:
             raise SpecError(f"{where} {key}: must not be given, it comes from the instance")
         if allowed is not None and key not in allowed:
-            choice = [name for name in allowed if name not in told]
+            choice = [name for name in allowed if name not in from_instance]
             raise SpecError(f"{where} {printable(key)}: no such argument; {registry.nearest(key, choice)}")
         try:
             json.dumps(value, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Agents and instances by name: ours from the registries, a user's own as ``module:object``."""
+"""Look up agents and instances: those of the library by name, a user's own as ``module:object``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unipac.registry import AGENTS
 __all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError", "World"]
 
 Kind = Literal["bandit", "mdp", "search"]
-"""Of an agent."""
+"""The kind of an agent."""
 
 World = Literal["bandit", "mdp", "discounted"]
-"""Of an instance."""
+"""The kind of an instance."""
 
 _SAMPLED: Mapping[str, World] = {"rewards": "bandit", "next states": "discounted", "episodes": "mdp"}
-"""What a search is run on, by what it is told."""
+"""The kind of instance that a search runs on, by what it samples."""
 
 BANDITS: Mapping[str, Callable[..., Any]] = {
     **envs.INSTANCES,
@@ -36,8 +36,8 @@ def gymnasium_mdp(
     """An environment of Gymnasium that publishes its table, as those of toy text do.
 
     Args:
-        environment: its id, such as "FrozenLake-v1", "CliffWalking-v1" or "Taxi-v3".
-        horizon: number H of steps of an episode.
+        environment: the id of the environment, such as "FrozenLake-v1", "CliffWalking-v1" or "Taxi-v3".
+        horizon: the number H of steps of an episode.
         options: arguments of the environment, such as {"is_slippery": False}.
     """
     import gymnasium
@@ -54,7 +54,7 @@ INSTANCES: Mapping[str, Callable[..., Any]] = {
 
 
 class SpecError(ValueError):
-    """Something in an experiment's description is wrong; the message says where and what.
+    """The description of an experiment has an error; the message says where and what.
 
     >>> from unipac.experiments import parse
     >>> parse({"agents": {"ours": {"agent": "NestedOFULL"}}}, name="mine")
@@ -64,7 +64,7 @@ class SpecError(ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not known: the nearest ones, or all."""
+    """A hint for an unknown name: the most similar names, or all if none is similar."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     lower = {known_name.lower(): known_name for known_name in names}
@@ -79,19 +79,19 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
     Args:
         what: "agent" or "instance", for the message.
         name: a key of ``registry``, or ``module:object``.
-        registry: what there is.
+        registry: the classes and functions of the library, by name.
     """
     if not isinstance(name, str) or not name:
         raise SpecError(f"{what} must be a name or module:object, got {name!r}")
     if ":" not in name:
         if name not in registry:
             raise SpecError(
-                f"{what} must be the name of one, or module:object, got {name!r}; {nearest(name, registry)}"
+                f"{what} must be a registered name or module:object, got {name!r}; {nearest(name, registry)}"
             )
         return registry[name]
     module_name, _, path = name.partition(":")
     try:
-        found: Any = importlib.import_module(module_name)
+        thing: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # a module of the user's may raise anything
         absent = isinstance(error, ModuleNotFoundError) and module_name.startswith(error.name or "-")
         advice = "; the module must lie beside the file or be installed" if absent else ""
@@ -99,16 +99,16 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
             f"{what} = {name!r} cannot be imported ({type(error).__name__}: {error}){advice}"
         ) from None
     for part in path.split("."):
-        if not hasattr(found, part):
+        if not hasattr(thing, part):
             raise SpecError(f"{what} = {name!r} cannot be found: {module_name} has no {path}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise SpecError(f"{what} = {name!r} must be a class or a function, got {type(found).__name__}")
-    return found  # type: ignore[no-any-return]
+        thing = getattr(thing, part)
+    if not callable(thing):
+        raise SpecError(f"{what} = {name!r} must be a class or a function, got {type(thing).__name__}")
+    return thing  # type: ignore[no-any-return]
 
 
 def agent_kind(make: Callable[..., Any]) -> Kind:
-    """What an agent is for; a user's own class says so by ``kind``, and is for bandits if it does not."""
+    """The kind of an agent: its attribute ``kind``, or "bandit" if it has none."""
     kind: Any = getattr(make, "kind", "bandit")
     if kind not in ("bandit", "mdp", "search"):
         raise SpecError(f'agent must have a kind of "bandit", "mdp" or "search", got {kind!r}')
@@ -116,7 +116,7 @@ def agent_kind(make: Callable[..., Any]) -> Kind:
 
 
 def plays(make: Callable[..., Any]) -> World:
-    """The kind of instance that an agent plays; a search says so by ``samples``, and pulls arms if it does not."""
+    """The kind of instance that an agent plays; for a search it follows from ``samples``, "rewards" by default."""
     kind = agent_kind(make)
     if kind != "search":
         return kind
@@ -139,7 +139,7 @@ def instance_kind(instance: object) -> World:
 
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:
-    """The names of the arguments of a class or function; None if it takes any."""
+    """The names of the arguments of a class or function; None if it accepts any name."""
     if isinstance(make, type) and dataclasses.is_dataclass(make):
         return [entry.name for entry in dataclasses.fields(make) if entry.init]
     try:
@@ -162,11 +162,11 @@ def required(make: Callable[..., Any]) -> list[str]:
 
 
 def takes(make: Callable[..., Any], name: str) -> bool:
-    """Whether it has an argument of this name."""
+    """Whether a class or function accepts an argument of this name."""
     names = accepted(make)
     return names is None or name in names
 
 
 def first_line(thing: object) -> str:
-    """The first line of its docstring."""
+    """The first line of the docstring of an object."""
     return (inspect.getdoc(thing) or "").partition("\n")[0]

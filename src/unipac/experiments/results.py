@@ -1,4 +1,4 @@
-"""The results of a run as tidy data frames: what figures and findings read."""
+"""The results of a run as tidy data frames, for figures and findings."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Results(NamedTuple):
     """
 
     curves: pl.DataFrame
-    """One row per checkpoint of a cell: certified, consistent, delta, round, free (of these rounds, those
-    with a choice), regret, reward, certified_regret (where it is proven), claimed (the sum of all certificates
-    so far, proven here or not), explored (rounds in which a guard chose), violations, uncovered, levels,
-    plans, least_pulls (of a search: the mean number that any method needs)."""
+    """One row per checkpoint of a cell: certified, consistent, delta, round, free (the rounds so far with a
+    choice), regret, reward, certified_regret (only where proven), claimed (the sum of all certificates so far,
+    proven here or not), explored (rounds in which a guard explored), violations, uncovered, levels, plans,
+    least_pulls (for a search: the mean number of pulls that any method needs)."""
     mistakes: pl.DataFrame
     """One row per checkpoint and ε: certified, delta, round, eps, mistakes (N_ε so far), certificates_above
     (rounds whose certificate exceeded ε), bound (proven, on N_ε of all rounds)."""
     levels: pl.DataFrame
     """One row per stage and level, at the end of a cell: stage, level, size, bound."""
     times: pl.DataFrame
-    """One row per checkpoint: round, seconds, plans. Empty where no times were kept."""
+    """One row per checkpoint: round, seconds, plans. It is empty if no times were kept."""
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """The finished cells of a run."""
+    """Read the finished cells of a run."""
     store = Store(folder)
     spec = store.spec()
     files = store.tables()
@@ -120,17 +120,17 @@ def labels(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def ends(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows at the last checkpoint of each run: of curves and times one, of mistakes one per ε."""
+    """The rows at the last checkpoint of each run: one for curves and times, one per ε for mistakes."""
     return frame.filter(pl.col("round") == pl.col("round").max().over(WHO))
 
 
 def _enum(labels: Iterable[str]) -> pl.Enum:
-    """A type for labels, in the order of the experiment."""
+    """A column type for labels, in the order of the experiment."""
     return pl.Enum(list(dict.fromkeys(labels)))
 
 
 def _times(frame: pl.DataFrame, lines: list[dict[str, Any]]) -> pl.DataFrame:
-    """Wall times of the cells of a frame; the last line on a cell counts."""
+    """The wall times of the cells of a frame; if a cell has several lines, the last one counts."""
     timed = {line["cell"]: line for line in lines if "cell" in line}
     pairs = frame.select("agent", "instance", "seed").unique()
     rows = []

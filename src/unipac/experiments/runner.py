@@ -1,4 +1,4 @@
-"""Run experiments: compute the cells that are missing, keep each as it comes."""
+"""Run experiments: compute the cells that are missing, and store each when it is finished."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unipac.experiments.spec import Cell, Spec
 from unipac.experiments.store import Store
 
 DEATHS_ALLOWED = 2
-"""A cell that has killed so many workers is given up."""
+"""A cell that has killed this many workers is given up."""
 
 
 class Failure(NamedTuple):
@@ -31,17 +31,17 @@ class Failure(NamedTuple):
     """
 
     experiment: str
-    """Its name."""
+    """The name of the experiment."""
     cell: Cell
     """Agent, instance and seed."""
     reason: str
-    """What was raised, in a line."""
+    """The error in one line."""
     details: str
-    """The traceback, where there is one."""
+    """The traceback; empty if there is none."""
 
 
 class Progress(NamedTuple):
-    """Where a run stands.
+    """The progress of a run.
 
     >>> import tempfile
     >>> from unipac.experiments import parse
@@ -58,34 +58,34 @@ class Progress(NamedTuple):
     """
 
     cells: int
-    """How many there are."""
+    """The number of cells."""
     finished: int
-    """How many are finished, those of former runs included."""
+    """The number of finished cells, including those of earlier runs."""
     rounds: int
-    """Rounds to be played in this run."""
+    """The number of rounds to play in this run."""
     played: int
-    """Rounds played so far in this run."""
+    """The number of rounds played so far in this run."""
     latest: tuple[str, Cell, Computed] | None
-    """Experiment and cell that has just been finished."""
+    """The experiment, the cell and the result that was finished last; None if this call reports no cell."""
     compiling: bool = False
-    """Whether a worker compiles kernels, which it does once per installation."""
+    """Whether a worker is compiling kernels, which happens once per installation."""
 
 
 class Outcome(NamedTuple):
-    """What became of a run.
+    """The outcome of a run.
 
     >>> Outcome(cells=10, finished=9, computed=4, failures=[]).finished       # 5 of them in a former run
     9
     """
 
     cells: int
-    """How many there are."""
+    """The number of cells."""
     finished: int
-    """How many are finished, those of former runs included."""
+    """The number of finished cells, including those of earlier runs."""
     computed: int
-    """How many were computed now."""
+    """The number of cells that this run computed."""
     failures: list[Failure]
-    """Those that could not be computed."""
+    """The cells that could not be computed."""
 
 
 class _Job(NamedTuple):
@@ -108,13 +108,13 @@ def run(
         parts: each experiment with its folder.
         engine: "serial", "processes", "dask" or "dask=tcp://host:port". A script that asks for processes must
             guard its entry by ``if __name__ == "__main__"``.
-        workers: how many, for the engines that have some; as many as there are cores by default.
-        command: what the user typed, for the report.
-        watch: called with the progress, at the start and after each cell.
+        workers: the number of workers, for the engines that have them; one per core by default.
+        command: the command that the user typed, for the report.
+        watch: called with the progress: at the start, after each cell, and about every 0.2 s in between.
 
     Returns:
-        How many cells are finished, and which ones failed. A cell that fails does not keep the others from
-        running; those of a former run are not computed again.
+        How many cells are finished, and which ones failed. If a cell fails, the others are still computed. Cells
+        that an earlier run finished are not computed again.
 
     Example:
         >>> import tempfile
@@ -185,7 +185,7 @@ def _run(
         elif error is None:
             result: Computed = future.result()
             if engine.in_background:
-                begin()  # before this one is written, so that no worker waits for the disk
+                begin()  # before this cell is written, so that no worker waits for the disk
             job.store.commit(job.cell, result.parquet)
             job.store.note(
                 {
@@ -219,7 +219,7 @@ def _run(
 
 
 def _kinds_in_turn(jobs: Sequence[_Job]) -> list[_Job]:
-    """Within a seed, agents of different kinds in turn: so workers compile different kernels at first."""
+    """Sort by seed and, within a seed, alternate kinds of agents: then workers first compile different kernels."""
     before: Counter[tuple[int, str]] = Counter()
     places = []
     for job in jobs:
@@ -235,7 +235,7 @@ def _compiling(under_way: Iterable[Future[Any]]) -> bool:
 
 
 def _next(done: queue.SimpleQueue[Future[Any]], meanwhile: Callable[[], None]) -> Future[Any]:
-    """The next future that is done; it wakes now and then, so that Ctrl-C is heard at once."""
+    """Wait for the next future that is done; the wait is interrupted now and then, so that Ctrl-C works at once."""
     while True:
         try:
             return done.get(timeout=0.2)
@@ -244,7 +244,7 @@ def _next(done: queue.SimpleQueue[Future[Any]], meanwhile: Callable[[], None]) -
 
 
 def describe(command: str | None, engine: str, workers: int | None) -> dict[str, Any]:
-    """When, by which command, on which machine and with which versions."""
+    """When a run started, by which command, on which machine and with which versions."""
     return {
         "command": command,
         "engine": engine,
@@ -259,12 +259,12 @@ def describe(command: str | None, engine: str, workers: int | None) -> dict[str,
 
 
 def versions() -> Mapping[str, str]:
-    """Of the libraries on which the bytes of a result depend."""
+    """The versions of the libraries on which the bytes of a result depend."""
     return {name: metadata.version(name) for name in ("unipac", "numpy", "numba", "scipy", "polars")}
 
 
 def _processor() -> str:
-    """The name of the processor, where the system tells."""
+    """The name of the processor, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

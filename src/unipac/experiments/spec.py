@@ -1,4 +1,4 @@
-"""What an experiment is: agents × instances × seeds, as data."""
+"""The description of an experiment as data: agents × instances × seeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EPS = tuple(2.0**-k for k in range(-3, 11))
 LARGEST_ROUNDS = 10**12
 LARGEST_SEEDS = 10**6
 MOST_CELLS = 10**6
-"""Agents × instances × seeds."""
+"""The largest allowed agents × instances × seeds."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Agent:
     parameters: Mapping[str, Any]
     kind: Kind
     plays: World
-    """The kind of instance that it plays; follows from ``agent``."""
+    """The kind of instance that it plays; it follows from ``agent``."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The agent as a dictionary for JSON."""
         return {
             "label": self.label,
             "family": self.family,
@@ -59,12 +59,12 @@ class Instance:
     parameters: Mapping[str, Any]
     kind: World
     rounds: int
-    """Rounds, episodes, or for a search the most pulls."""
+    """The number of rounds or episodes; for a search, the largest number of pulls."""
     agents: tuple[str, ...] | None
-    """Labels or families of the agents to play it; None for all of its kind."""
+    """Labels or families of the agents that play it; None for all of its kind."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All that concerns a cell, for JSON."""
+        """The instance as a dictionary for JSON; ``agents`` is left out, as it does not affect a cell."""
         return {
             "label": self.label,
             "family": self.family,
@@ -87,14 +87,14 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The name of its files."""
+        """The name of its files, without suffix."""
         return cell_name(self.agent.label, self.instance.label, self.seed)
 
     def __str__(self) -> str:
         return f"{self.agent.label} on {self.instance.label}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """All that determines the result, for JSON."""
+        """A dictionary for JSON of all that determines the result."""
         return {
             "agent": self.agent.as_dict(),
             "instance": self.instance.as_dict(),
@@ -121,43 +121,43 @@ class Spec:
     """
 
     name: str
-    """Short, as on the command line."""
+    """The short name, as on the command line."""
     title: str
-    """For readers."""
+    """The title for readers."""
     description: str
     """One paragraph."""
     agents: tuple[Agent, ...]
-    """Who plays."""
+    """The agents, one for each value of a sweep."""
     instances: tuple[Instance, ...]
-    """What is played, one for each value of a sweep."""
+    """The instances, one for each value of a sweep."""
     seeds: int
-    """How many runs of each agent on each instance."""
+    """The number of runs of each agent on each instance."""
     eps: tuple[float, ...] = EPS
     """The grid of ε at which mistakes are counted."""
     coverage: bool = False
-    """Whether to check in every round that the truth is in all confidence sets."""
+    """Whether to check in every round that the true parameter is in all confidence sets."""
     folder: str | None = None
-    """Where to look for modules of the user's own."""
+    """The folder with modules of the user's own."""
     predictions: tuple[Prediction, ...] = ()
-    """By which it is judged, beside what is proven."""
+    """Predictions to test on the results, besides the theorems."""
     report: Options = field(default_factory=Options)
-    """How it is shown."""
+    """How the report shows it."""
 
     def cells(self) -> Iterator[Cell]:
-        """Every cell; the first seed of all pairs comes first."""
+        """All cells; those with the first seed come first."""
         pairs = [(a, i) for i in self.instances for a in self.agents if meets(a, i)]
         for seed in range(self.seeds):
             for agent, instance in pairs:
                 yield Cell(agent, instance, seed, self.eps, self.coverage)
 
     def as_dict(self) -> dict[str, Any]:
-        """All that determines the results, and how they are judged and shown, for JSON."""
-        told: dict[str, Any] = {}
+        """A dictionary for JSON: all that determines the results, and how they are judged and shown."""
+        optional: dict[str, Any] = {}
         if self.predictions:
-            told["predictions"] = [stated.as_dict() for stated in self.predictions]
+            optional["predictions"] = [stated.as_dict() for stated in self.predictions]
         if self.report != Options():
-            told["report"] = self.report.as_dict()
-        return told | {
+            optional["report"] = self.report.as_dict()
+        return optional | {
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -172,7 +172,7 @@ class Spec:
         }
 
     def with_changes(self, *, seeds: int | None = None, rounds: int | None = None) -> Spec:
-        """The same with other numbers of seeds or rounds."""
+        """A copy with other numbers of seeds or rounds; None leaves a number unchanged."""
         spec = self
         if seeds is not None:
             spec = replace(spec, seeds=checked_count("seeds", seeds, LARGEST_SEEDS))
@@ -191,20 +191,20 @@ def meets(agent: Agent, instance: Instance) -> bool:
 
 
 def digest(spec: Mapping[str, Any]) -> str:
-    """Of what determines the results, from ``Spec.as_dict``: the same for the same cells, whatever the words."""
+    """A digest of all that determines the results, from ``Spec.as_dict``; titles and descriptions do not matter."""
     part = {key: spec[key] for key in ("agents", "instances", "seeds", "eps", "coverage")}
     return hashlib.sha256(to_json(part)).hexdigest()
 
 
 def checked_count(where: str, value: object, most: int) -> int:
-    """An integer from 1 on."""
+    """An integer from 1 to ``most``; otherwise a ``SpecError``."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise SpecError(f"{where}: must be an integer from 1 to {most:,}, got {value!r}")
     return value
 
 
 def check_size(agents: int, instances: int, seeds: int) -> None:
-    """Refuse more cells than anyone could mean."""
+    """Refuse an experiment with more than ``MOST_CELLS`` cells: it must be a mistake."""
     if agents * instances * seeds > MOST_CELLS:
         raise SpecError(
             f"the experiment is too large: {agents:,} agents × {instances:,} instances × {seeds:,} seeds are "
@@ -218,10 +218,10 @@ def file_stem(label: str) -> str:
 
 
 def cell_name(agent: str, instance: str, seed: int) -> str:
-    """The name of the files of a cell, from its labels."""
+    """The name of the files of a cell, from its labels and its seed."""
     return f"{file_stem(agent)}.{file_stem(instance)}.{seed:05d}"
 
 
 def to_json(data: Mapping[str, Any]) -> bytes:
-    """Always the same bytes for the same data."""
+    """Data as JSON; the same data always give the same bytes."""
     return (json.dumps(data, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()

@@ -1,14 +1,14 @@
-"""Predictions that an experiment states itself, as tables of its file.
+"""Predictions that an experiment states itself, in tables of its file.
 
 For example::
 
     [predictions.keeps-up]
-    measure = "reward"                # of MEASURES
+    measure = "reward"                # one of MEASURES
     agent = "guarded"                 # a label in [agents]
-    instance = "contexts dim=3"       # a label or a family in [instances]; all that it plays by default
-    at_least = 0.98                   # or at_most; a number of its own ...
-    times = "LinUCB"                  # ... or, with this, so many times the measure of another agent
-    says = "A guard costs at most two per cent of the reward."   # the sentence of the report; optional
+    instance = "contexts dim=3"       # a label or a family in [instances]; by default all that the agent plays
+    at_least = 0.98                   # or at_most: the threshold
+    times = "LinUCB"                  # optional: multiply the threshold by the measure of this other agent
+    says = "A guard costs at most two per cent of the reward."   # optional: the sentence in the report
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MEASURES = {
     "explored": "rounds in which the guard explored",
     "pulls": "pulls of a search",
 }
-"""What a prediction can be about."""
+"""The measures that a prediction can be about, with their meaning."""
 
 KEYS = ("measure", "agent", "instance", "at_least", "at_most", "times", "eps", "says")
 
@@ -51,14 +51,14 @@ class Prediction:
 
     @property
     def threshold(self) -> float:
-        """The number that it gives."""
+        """The number in ``at_least`` or ``at_most``."""
         number = self.at_least if self.at_least is not None else self.at_most
         assert number is not None
         return number
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """The prediction in words."""
         if self.says:
             return self.says
         of = MEASURES[self.measure] + (f" = {self.eps:g}" if self.eps is not None else "")
@@ -68,7 +68,7 @@ class Prediction:
         return f"{of[0].upper()}{of[1:]}, {self.agent}{where}: {side} {self.threshold:g}{other}."
 
     def as_dict(self) -> dict[str, Any]:
-        """As in a file, with the name."""
+        """The keys of its table in a file, and its name."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
 
@@ -79,12 +79,12 @@ def read(
     instances: Mapping[str, Sequence[str]],
     eps: Sequence[float],
 ) -> tuple[Prediction, ...]:
-    """The predictions of a file, checked.
+    """Read and check the predictions of a file.
 
     Args:
-        tables: what the file has below ``predictions``.
-        agents: each label of an agent, with the labels of the instances that it plays.
-        instances: each label and each family of instances, with the labels it stands for.
+        tables: the tables below ``predictions`` in the file.
+        agents: for each label of an agent, the labels of the instances that it plays.
+        instances: for each label and each family of instances, the labels that it stands for.
         eps: the grid of ε.
     """
     if not isinstance(tables, Mapping):

@@ -1,13 +1,13 @@
-"""Results on disk: one cell, one Parquet file, with its description as JSON beside it.
+"""Results on disk: for each cell a Parquet file, with its description as JSON beside it.
 
     DIR/spec.json                 the experiment
     DIR/cells/NAME.json           the description of a cell and the digest of its table, written first
-    DIR/cells/NAME.parquet        the table; when it is there, the cell is finished
-    DIR/machine.jsonl             commands, versions, machine, wall times: outside the promise
+    DIR/cells/NAME.parquet        the table; if it exists, the cell is finished
+    DIR/machine.jsonl             commands, versions, machine, wall times; they differ between runs
 
-All but the last depend on the experiment alone: an interrupted run, started again, ends with the same bytes.
-Every file of ours begins with a mark, and a table has its digest in such a file. What has none is left alone,
-and refused where we would have to write.
+All but the last depend only on the experiment: an interrupted run that is started again ends with the same bytes.
+Every JSON file of unipac begins with a mark, and the digest of a table is in such a file. Other files are left
+alone; where unipac would have to replace one, it refuses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MACHINE = "machine.jsonl"
 LOCK = ".unipac.lock"
 
 MARK = {"_unipac": 1}
-"""In every JSON file; it sorts before all other keys, so it comes first."""
+"""The mark in every JSON file; it sorts before all other keys, so it comes first."""
 _JSON = files.begins_with(b'{\n  "_unipac": ')
 _LINE = b'{"_unipac": '
 
@@ -60,7 +60,7 @@ class Store:
 
     Attributes:
         root: the folder.
-        cells: the folder in it that has a file for each finished cell.
+        cells: its subfolder with the files of the cells.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -77,7 +77,7 @@ class Store:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Make the folder and keep other runs out of it; the lock goes with the process, however it ends."""
+        """Make the folder and keep other runs out; the lock ends with the process, even if that is killed."""
         files.make_folder(self.cells)
         file = self.root / LOCK
         lock = filelock.FileLock(file, blocking=False, fallback_to_soft=False)
@@ -88,22 +88,22 @@ class Store:
                 f"{self.root}: another run is writing there; wait for it or choose another folder with --out"
             ) from None
         except OSError as error:
-            # Without locks on this file system, or without the right to write, there is nothing to keep out.
+            # Some file systems have no locks; on a read-only one, no run can write.
             if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EROFS):
                 raise cannot("lock", file, error) from None
         try:
             yield
         finally:
-            with suppress(OSError):  # removed while it is held: who waits for it sees that it is gone
+            with suppress(OSError):  # remove it while it is locked: a process that waits for it notices
                 if lock.is_locked and os.name == "posix" and file.stat().st_size == 0:
                     file.unlink()
             lock.release()
 
     def open(self, spec: Spec) -> set[str]:
-        """Make the folder ready for this experiment; nothing is changed if anything there is not ours.
+        """Prepare the folder for this experiment; if anything in it does not belong there, change nothing and raise.
 
         Returns:
-            The names of the cells that are finished; each of them is sound.
+            The names of the finished cells; their files have been checked.
         """
         files.is_there(self.root / MACHINE, _begins_like_a_line)
         kept = self.spec() if files.is_there(self.root / SPEC, _JSON) else None
@@ -123,7 +123,7 @@ class Store:
         for entry in entries:
             stem, _, suffix = entry.name.rpartition(".")
             if suffix == "json" and not begun and files.is_there(Path(entry.path), _JSON):
-                leftovers.append(Path(entry.path))  # of a cell that was never finished
+                leftovers.append(Path(entry.path))  # its cell was never finished
             elif suffix in ("parquet", "json") and stem not in cells:
                 raise StoreError(
                     f"{printable(entry.path)}: does not belong to this experiment; move it elsewhere and run"
@@ -147,14 +147,14 @@ class Store:
         return done
 
     def commit(self, cell: Cell, parquet: bytes) -> None:
-        """Keep the table of a cell; from here on it is finished."""
+        """Store the table of a cell; this marks the cell as finished."""
         digest = hashlib.sha256(parquet).hexdigest()
         described = to_json({**MARK, "cell": cell.as_dict(), "sha256": digest})
         files.write(self._json(cell.name), described, _JSON)
         files.write(self._parquet(cell.name), parquet, lambda stream: stream.read() == parquet)
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Append to the file on the machine."""
+        """Append a line to ``machine.jsonl``."""
         file = self.root / MACHINE
         files.is_there(file, _begins_like_a_line)
         try:
@@ -166,7 +166,7 @@ class Store:
     # -- reading -------------------------------------------------------------------------------
 
     def spec(self) -> dict[str, Any]:
-        """The experiment in this folder."""
+        """The description of the experiment in this folder."""
         file = self.root / SPEC
         remedy = "delete it and run again: finished cells are kept"
         data = _read_json(file, remedy)
@@ -175,14 +175,14 @@ class Store:
         return data
 
     def tables(self) -> list[Path]:
-        """The files of all finished cells, in order; every one is checked against its digest."""
+        """The tables of all finished cells, sorted; each is checked against its digest."""
         tables = sorted(Path(entry.path) for entry in self._entries() if entry.name.endswith(".parquet"))
         for file in tables:
             self._check_digest(file.name.removesuffix(".parquet"))
         return tables
 
     def machine(self) -> list[dict[str, Any]]:
-        """The lines of the file on the machine; one cut short by a kill, or not ours, is left out."""
+        """The lines of ``machine.jsonl``; lines that are incomplete or of another form are left out."""
         file = self.root / MACHINE
         lines = []
         if not file.exists():
@@ -237,7 +237,7 @@ class Store:
 
 
 def _begins_like_a_line(stream: BinaryIO) -> bool:
-    """Whether this is our file on the machine, which a kill or a full disk may have cut short."""
+    """Whether this is a ``machine.jsonl`` of unipac; a kill or a full disk may have cut it short."""
     return _LINE.startswith(stream.read(len(_LINE)))
 
 
@@ -256,7 +256,7 @@ def _read_json(file: Path, remedy: str) -> dict[str, Any]:
 
 
 def _is_spec(data: Mapping[str, Any]) -> bool:
-    """Whether it has the form of ``Spec.as_dict``."""
+    """Whether the data have the form of ``Spec.as_dict``."""
     lists = [data.get(key) for key in ("agents", "instances", "eps")]
     words = [data.get(key, "") for key in ("name", "title", "description")]
     if not all(isinstance(value, list) for value in lists) or not isinstance(data.get("name"), str):
@@ -277,7 +277,7 @@ def _is_spec(data: Mapping[str, Any]) -> bool:
 
 
 def _harmless(*words: object, allowed: str = "") -> bool:
-    """Whether all are text without control characters."""
+    """Whether all words are text without control characters."""
     return all(isinstance(word, str) and control_character(word, allowed) is None for word in words)
 
 
@@ -297,7 +297,7 @@ def _is_time(line: Mapping[str, Any]) -> bool:
 
 
 def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """What differs, apart from the number of seeds and the words."""
+    """The first difference other than the number of seeds, titles and descriptions; empty if there is none."""
     for key in ("eps", "coverage", "agents", "instances"):
         if key in ("agents", "instances"):
             ours = {entry["label"]: entry for entry in kept[key]}

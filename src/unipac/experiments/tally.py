@@ -1,4 +1,4 @@
-"""Counts of a run while it is played, and the table made of them."""
+"""Count rewards, mistakes and certificates while a run is played, and make the table of its results."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ SCHEMA: dict[str, Any] = {
     "sizes": pl.List(pl.Int64),
     "size_bounds": pl.List(pl.Float64),
 }
-"""The columns of a cell's table, one row per checkpoint; those on single levels are in the last row only."""
+"""The columns of a cell's table, one row per checkpoint; only the last row has those on single levels."""
 
 
 class Tally:
     """Counts of a run so far, and the rows of its table.
 
     Args:
-        cell: what is played.
-        agent: who plays it.
-        delta: with which probability its promises may fail; NaN where it says nothing.
-        sound: whether the assumptions of the agent hold; if not, nothing it says is certified.
+        cell: the cell that is played.
+        agent: the agent that plays it.
+        delta: the probability with which its guarantees may fail; NaN if it has none.
+        sound: whether the assumptions of the agent hold; if not, none of its claims is certified.
     """
 
     def __init__(self, cell: Cell, agent: Any, *, delta: float, sound: bool) -> None:
@@ -82,12 +82,12 @@ class Tally:
 
     @property
     def certified(self) -> bool:
-        """Whether what the agent says is proven here."""
+        """Whether the claims of the agent are proven on this instance."""
         searched = self.cell.agent.kind == "search" and getattr(self.agent, "theorem", "none") != "none"
         return self.sound and bool(getattr(self.agent, "certified", searched))
 
     def add_forced(self, count: int, reward: float) -> None:
-        """Rounds without a choice, whose gap is 0."""
+        """Add rounds without a choice; their gap is 0."""
         self.round += count
         self.forced += count
         self.reward += count * reward
@@ -95,7 +95,7 @@ class Tally:
     def add_rounds(
         self, *, gap: Array, reward: Array, certificate: Array, covered: NDArray[np.bool_] | None = None
     ) -> None:
-        """Rounds of a bandit."""
+        """Add rounds of a bandit."""
         self._add_gaps(gap, reward)
         self.violations += int(metrics.certificate_violations(certificate, gap).sum())
         self.certified_regret += float(certificate.sum())
@@ -106,7 +106,7 @@ class Tally:
             self.uncovered = (self.uncovered or 0) + int(len(covered) - covered.sum())
 
     def add_episodes(self, trace: Any, horizon: int) -> None:
-        """Episodes of an MDP."""
+        """Add episodes of an MDP."""
         before = self.round - self.forced
         regret = (self.regret or 0.0) + np.cumsum(trace.gap)
         self._add_gaps(trace.gap, trace.reward)
@@ -120,25 +120,25 @@ class Tally:
             self._above_rewards, self.certified_regret = float(claimed[-1]), float(certified[-1])
 
     def add_returns(self, returns: Array) -> None:
-        """Episodes of which only the sums of rewards are known."""
+        """Add episodes whose gaps are unknown, by their sums of rewards."""
         self.round += len(returns)
         self.reward += float(returns.sum())
         self.regret = None
         self.claimed = math.nan
 
     def add_answer(self, *, pulls: int, gap: float, certificate: float, least: float | None = None) -> None:
-        """What a search has found: one choice, after pulls whose gaps do not count.
+        """Add the answer of a search: one choice, after pulls whose gaps do not count.
 
         Args:
-            pulls: how many it took.
-            gap: of its answer.
-            certificate: what it says of it.
-            least: the mean number of pulls that any method needs, where it is known.
+            pulls: the number of pulls.
+            gap: the gap of the answer.
+            certificate: the certificate of the answer.
+            least: the mean number of pulls that any method needs; None if unknown.
         """
         self.least_pulls = least
         self.round = pulls
         self.forced = pulls - 1
-        self.claimed = math.nan  # it says something of its answer only
+        self.claimed = math.nan  # a search has a certificate for its answer only
         self.regret = gap
         self.certified_regret = certificate
         self.violations = int(certificate < gap)
@@ -151,7 +151,7 @@ class Tally:
         self.mistakes += metrics.mistakes(gap, self.eps)
 
     def write_row(self) -> None:
-        """The state at a checkpoint."""
+        """Append a row with the counts at a checkpoint."""
         cell, kind = self.cell, self.cell.agent.kind
         known = self.regret is not None
         proven = self.certified and known
@@ -191,7 +191,7 @@ class Tally:
         return self.agent.levels() if hasattr(self.agent, "levels") else []
 
     def to_parquet(self) -> bytes:
-        """The table as a file, always with the same bytes for the same numbers."""
+        """The table as a Parquet file; the same numbers always give the same bytes."""
         levels = self._levels()
         self.rows[-1] |= {
             "stages": [getattr(level, "stage", 1) for level in levels],

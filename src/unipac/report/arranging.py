@@ -1,4 +1,4 @@
-"""Results in the words and the order that a report is asked for."""
+"""Rename and reorder results as the options of a report ask."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LABELS = ("agent", "family", "instance")
 
 
 def arranged(results: Results, options: Options) -> Results:
-    """The results with other labels, and agents in another order; the same where nothing is asked."""
+    """The results with the labels and the order of agents from the options; unchanged if there are none."""
     agents = labels(results.curves, "agent")
     places = [*labels(results.curves, "family"), *labels(results.curves, "instance")]
     check_labels(options, agents, places)

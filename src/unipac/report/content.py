@@ -1,4 +1,4 @@
-"""One experiment in the report: its figures, and what was predicted or is proven about them."""
+"""One experiment in the report: its figures, and its findings on predictions and theorems."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from unipac.report.panels import Drawn
 from unipac.report.style import Looks, looks
 
 ONLY_IF_ASKED = ("reward", "promises", "explored")
-"""Figures that are drawn where the options name them."""
+"""Figures that are drawn only if the options name them."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What the report tells about one experiment.
+    """The part of a report about one experiment.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -43,46 +43,46 @@ class Section:
     """
 
     name: str
-    """Short, as on the command line."""
+    """The short name, as on the command line."""
     title: str
-    """For readers."""
+    """The title for readers."""
     description: str
     """One paragraph."""
     results: Results
-    """Its tables."""
+    """The tables of its results."""
     findings: Sequence[Finding] = ()
-    """Of the predictions that it states."""
+    """Findings on the predictions that the experiment states itself."""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """What was chosen, by name."""
+    """The parameters of the experiment, by name."""
     command: str = ""
-    """That ran it."""
+    """The commands that ran it, one per line."""
     options: Options = field(default_factory=Options)
     """How it is shown."""
     agents: Mapping[str, str] = field(default_factory=dict)
-    """The name of each agent in the registry, by its label: agents have the same colour everywhere."""
+    """The registered name of each agent, by its label; it decides the colour, which is the same in all reports."""
     conclusion: Sequence[str] = ()
-    """What came out, in plain words; one entry is one paragraph."""
+    """The results in plain words; one entry is one paragraph."""
     made: Mapping[str, str] = field(default_factory=dict)
     """How the results were made: date, machine, versions, digest."""
     general: bool = True
-    """Whether it is held against what theory expects of every experiment, such as sublinear regret, or only
-    against its own predictions and what is proven of its agents."""
+    """Whether to test what theory expects of every experiment, such as sublinear regret. If not, only the
+    experiment's own predictions and the theorems on its agents are tested."""
 
     @cached_property
     def shown(self) -> Results:
-        """The results with the words and in the order that the options ask for."""
+        """The results with the labels and in the order that the options ask for."""
         return arranged(self.results, self.options)
 
     @cached_property
     def found(self) -> dict[str, Finding]:
-        """What is proven, and where it is asked what is expected, held against the data: by figure."""
-        asked = {name: kind.find for name, kind in _KINDS.items() if kind.proven or self.general}
-        told = {name: find(self.shown) for name, find in asked.items() if find is not None}
-        return {name: finding for name, finding in told.items() if finding.seen is not None or self.general}
+        """The finding of each figure: on theorems, and if `general` also on what theory expects."""
+        tests = {name: kind.find for name, kind in _KINDS.items() if kind.proven or self.general}
+        made = {name: find(self.shown) for name, find in tests.items() if find is not None}
+        return {name: finding for name, finding in made.items() if finding.seen is not None or self.general}
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """All of them, in the colours of this section."""
+        """All figures, in the colours of this section."""
         return self._figures(all_looks([self]))
 
     def _figures(self, chosen: Looks) -> list[Figure]:
@@ -97,7 +97,7 @@ class Section:
         return made
 
     def _options_of(self, figure: str) -> Options:
-        """Those of one figure, with the words for the labels that they name."""
+        """The options of one figure; the instances that they name have their new labels."""
         options = self.options.of(figure)
         words = options.labels
         named = options.instances and tuple(words.get(label, label) for label in options.instances)
@@ -105,7 +105,7 @@ class Section:
 
 
 class Figure(NamedTuple):
-    """A figure and its sentence, where there is one."""
+    """A figure and its finding, if there is one."""
 
     name: str
     drawn: Drawn
@@ -118,7 +118,7 @@ class Figure(NamedTuple):
 
     @property
     def lines(self) -> list[tuple[str, bool]]:
-        """The kinds of lines in some panel, and whether each is dashed; empty where there is one kind only."""
+        """The kinds of lines in any panel, each with whether it is dashed; empty if there is only one kind."""
         if not self.drawn.panels:
             return []
         kinds = self.drawn.panels[0].lines
@@ -127,15 +127,15 @@ class Figure(NamedTuple):
         return drawn if len(drawn) > 1 else []
 
     def with_looks(self, chosen: Looks) -> Figure:
-        """The same in the colours of a whole report."""
+        """The same figure in the colours of a whole report."""
         panels = [replace(panel, looks=chosen) for panel in self.drawn.panels]
         return self._replace(drawn=self.drawn._replace(panels=panels))
 
 
 def findings(section: Section) -> list[Finding]:
-    """All findings of a section: those of its figures, what is proven besides, and what it states itself.
+    """All findings of a section: those of its figures, and those on its own predictions.
 
-    What is undecided is told where there is a figure to look at; else nothing is drawn for it.
+    Undecided findings of figures that are not drawn are left out.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -154,8 +154,8 @@ def findings(section: Section) -> list[Finding]:
     """
     undecided = [name for name, finding in section.found.items() if finding.seen is None]
     figures = {figure.name for figure in section.figures} if undecided else set()
-    told = [finding for name, finding in section.found.items() if finding.seen is not None or name in figures]
-    return [*told, *section.findings]
+    kept = [finding for name, finding in section.found.items() if finding.seen is not None or name in figures]
+    return [*kept, *section.findings]
 
 
 def all_looks(sections: Sequence[Section]) -> Looks:
@@ -169,12 +169,12 @@ def all_looks(sections: Sequence[Section]) -> Looks:
 
 
 class _Kind(NamedTuple):
-    """A figure that there is."""
+    """One kind of figure: how it is drawn, and how its finding is made."""
 
     draw: Callable[[Results, Looks, Options], Drawn]
     find: Callable[[Results], Finding] | None = None
     proven: bool = False
-    """Whether its sentence is a theorem on the agents that are certified, rather than an expectation."""
+    """Whether its finding tests a theorem on certified agents, rather than an expectation."""
 
 
 def _played(frame: pl.DataFrame) -> pl.DataFrame:
@@ -226,7 +226,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def certified_agents(results: Results) -> dict[str, bool | None]:
-    """Whether all runs of an agent are certified, or none (False), or some (None)."""
+    """For each agent, whether all of its runs are certified (True), none (False), or some (None)."""
     share = pl.col("certified").cast(pl.Float64).mean()
     by_agent = results.curves.group_by("agent", maintain_order=True).agg(share)
     return {str(agent): {1.0: True, 0.0: False}.get(part) for agent, part in by_agent.rows()}

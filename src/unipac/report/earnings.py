@@ -1,4 +1,4 @@
-"""What agents earn, what they promise of each decision, and how often a guard explores: along the rounds."""
+"""Figures over the rounds: rewards, certificates of late rounds, and how often a guard explored."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def reward(curves: pl.DataFrame, chosen: Looks | None = None, options: Options =
     """The average reward of the rounds so far."""
     require(curves, (*REGRET, "reward"), "curves")
     curves = wanted(curves, options)
-    known = curves.filter(pl.col("reward").is_not_null() & (pl.col("round") >= FIRST))
+    rewarded = curves.filter(pl.col("reward").is_not_null() & (pl.col("round") >= FIRST))
     return over_rounds(
         "Reward",
-        known,
+        rewarded,
         chosen or looks(labels(curves, "agent")),
         lambda part: summarised(part.with_columns(y=pl.col("reward") / pl.col("round")), options),
         y=Axis("average reward so far", "near"),
         options=options,
-        caption=sentences(band(options), left_out(curves, known, "no reward")),
+        caption=sentences(band(options), left_out(curves, rewarded, "no reward")),
     )
 
 
 def promises(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
-    """The certificates of late, and the gaps of the same rounds."""
+    """The average certificates and gaps of the rounds since the checkpoint before."""
     require(curves, (*REGRET, "claimed"), "curves")
     curves = wanted(curves, options)
     lines = {"gap": "regret", "certificate": "claimed"}
@@ -69,7 +69,7 @@ def promises(curves: pl.DataFrame, chosen: Looks | None = None, options: Options
 
 
 def explored(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
-    """Rounds in which a guard chose, so far."""
+    """The number of rounds so far in which a guard explored."""
     require(curves, (*REGRET, "explored"), "curves")
     curves = wanted(curves, options)
     guarded = curves.filter(pl.col("explored").is_not_null())
@@ -85,9 +85,9 @@ def explored(curves: pl.DataFrame, chosen: Looks | None = None, options: Options
 
 
 def _since_checkpoint(part: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The average of a column over the choices since the checkpoint before, as `y`.
+    """The average of a column over the choices since the previous checkpoint, as `y`.
 
-    The last checkpoint is the end of the run and may follow another closely, which is then left out.
+    The last checkpoint is the end of the run; checkpoints shortly before it are left out.
     """
     ordered = part.with_columns(free_rounds(part).alias("_choices")).sort("round")
     last = pl.col("_choices").max().over(*CELL)

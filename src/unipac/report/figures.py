@@ -1,8 +1,8 @@
-"""Figures: each takes a data frame and returns an Altair chart, with or without the runner.
+"""Figures: each function takes a data frame and returns an Altair chart; the frame may come from anywhere.
 
-The frames have one row per run and checkpoint; a run is named by agent, family, instance and seed. An
-experiment's `Results` has them all. Several instances make several charts side by side. All take `options`:
-``report.Options(lines="mean", y="linear", width=400)``.
+The frames have one row per run and checkpoint; a run is identified by agent, family, instance and seed. An
+experiment's `Results` has all these frames. Several instances make several charts side by side. All functions take
+`options`: ``report.Options(lines="mean", y="linear", width=400)``.
 
 Example:
     >>> import polars as pl
@@ -58,8 +58,8 @@ def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None, options
     A family whose instances end at different rounds makes one chart with a point for each instance.
 
     Args:
-        mistakes: as for `mistakes`.
-        eps: one of the grid; by default the largest at which some agent made at least ten mistakes.
+        mistakes: a frame as for the function `mistakes`.
+        eps: an ε of the grid; by default the largest at which half of the agents made ten mistakes or more.
         options: how it looks.
     """
     return _joined(panels.mistakes_over_time(mistakes, options=options, eps=eps))
@@ -106,7 +106,7 @@ def reward(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
 
 
 def promises(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
-    """The certificates (dashed) and the gaps (solid) of the rounds since the point before.
+    """The average certificates (dashed) and gaps (solid) of the rounds since the previous point.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret, claimed (the sum of all certificates).
@@ -116,7 +116,7 @@ def promises(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
 
 
 def explored(curves: pl.DataFrame, options: Options = USUAL) -> Chart:
-    """Rounds in which a guard explored, so far.
+    """The number of rounds so far in which a guard explored.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret, explored (null: no guard).

@@ -1,4 +1,4 @@
-"""The sections of a report from the folders of a run."""
+"""Read the sections of a report from the folders of a run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from unipac.report.style import accuracy, number
 
 
 def sections(folder: str | os.PathLike[str], options: Options | None = None) -> list[Section]:
-    """All experiments of a folder, its own or those of the folders in it, that have a finished cell.
+    """The experiment of a folder, or all experiments of its subfolders that have a finished cell.
 
     Args:
-        folder: of a run, or of several.
-        options: what the report should look like; what they do not say is as the file of the experiment says.
+        folder: the folder of one run, or of several runs.
+        options: what the report should look like; options that are None are taken from the experiment's file.
 
     Example:
         >>> import tempfile
@@ -45,17 +45,17 @@ def sections(folder: str | os.PathLike[str], options: Options | None = None) -> 
     root = Path(folder)
     if (root / SPEC).exists():
         return [section(root, options)]
-    found = sorted(file.parent for file in root.glob(f"*/{SPEC}") if any(file.parent.glob("*/*.parquet")))
-    if not found:
+    parts = sorted(file.parent for file in root.glob(f"*/{SPEC}") if any(file.parent.glob("*/*.parquet")))
+    if not parts:
         raise StoreError(
             f"{root}: holds no run with a finished cell; give the folder that `unipac run` wrote"
         )
-    if options is None or len(found) == 1:
-        return [section(part, options) for part in found]
-    labels = {part: _labels(Store(part).spec()) for part in found}
+    if options is None or len(parts) == 1:
+        return [section(part, options) for part in parts]
+    labels = {part: _labels(Store(part).spec()) for part in parts}
     everywhere = list(dict.fromkeys(label for several in labels.values() for label in several))
     check_labels(replace(options, each={}), everywhere, everywhere)
-    return [section(part, _about(options, labels[part])) for part in found]
+    return [section(part, _about(options, labels[part])) for part in parts]
 
 
 def _labels(spec: Mapping[str, Any]) -> list[str]:
@@ -64,14 +64,14 @@ def _labels(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _about(options: Options, labels: list[str]) -> Options:
-    """The options without what concerns the labels of other experiments."""
+    """The options, without those for labels that this experiment does not have."""
     order = tuple(label for label in options.order or () if label in labels)
     words = {label: word for label, word in options.labels.items() if label in labels}
     return replace(options, order=order or None, labels=words)
 
 
 def section(folder: str | os.PathLike[str], options: Options | None = None) -> Section:
-    """The experiment of one folder; the options as for `sections`.
+    """The experiment of one folder; for the options see `sections`.
 
     >>> import tempfile
     >>> from unipac.experiments import parse, run
@@ -116,13 +116,13 @@ def section(folder: str | os.PathLike[str], options: Options | None = None) -> S
 
 
 def _built_in(spec: Mapping[str, Any]) -> Experiment | None:
-    """The built-in experiment of a folder; None for one of the user's own, whatever its name."""
-    known = EXPERIMENTS.get(spec["name"], ())
-    return known[0] if len(known) == 1 and known[0].title == spec.get("title") else None
+    """The built-in experiment of a folder; None for a user's own, even if it has the name of a built-in one."""
+    named = EXPERIMENTS.get(spec["name"], ())
+    return named[0] if len(named) == 1 and named[0].title == spec.get("title") else None
 
 
 def _places(spec: Spec, instance: str | None, *agents: str | None) -> list[str]:
-    """The labels of the instances that a prediction is about: those that its agents play."""
+    """The labels of the instances that a prediction is about: those that all its agents play."""
     players = [agent for agent in spec.agents if agent.label in agents]
     return [
         place.label
@@ -132,8 +132,8 @@ def _places(spec: Spec, instance: str | None, *agents: str | None) -> list[str]:
 
 
 def _made(spec: Mapping[str, Any], runs: list[dict[str, Any]]) -> dict[str, str]:
-    """When, where and by what the results were computed; each different answer once."""
-    told = {
+    """When, where and by what the results were computed; runs that agree are listed once."""
+    details = {
         "computed": [str(run["started"]) for run in runs if run.get("started")],
         "machine": [
             ", ".join(str(run[key]) for key in ("processor", "machine", "system") if run.get(key))
@@ -153,9 +153,9 @@ def _made(spec: Mapping[str, Any], runs: list[dict[str, Any]]) -> dict[str, str]
             if run.get("engine")
         ],
     }
-    answers = {name: "; ".join(dict.fromkeys(filter(None, lines))) for name, lines in told.items()}
-    described = {name: answer for name, answer in answers.items() if answer}
-    return described | {"digest of the spec": f"sha256:{digest(spec)}"}
+    joined = {name: "; ".join(dict.fromkeys(filter(None, lines))) for name, lines in details.items()}
+    present = {name: text for name, text in joined.items() if text}
+    return present | {"digest of the spec": f"sha256:{digest(spec)}"}
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -163,10 +163,10 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, str]:
-    """What was run, by label; the members of a sweep together."""
-    told = {"seeds": f"{spec['seeds']:,}"}
+    """What was run, by label; the members of a sweep share one entry."""
+    listed = {"seeds": f"{spec['seeds']:,}"}
     if spec["eps"]:
-        told["ε"] = " to ".join(dict.fromkeys(accuracy(end(spec["eps"])) for end in (max, min)))
+        listed["ε"] = " to ".join(dict.fromkeys(accuracy(end(spec["eps"])) for end in (max, min)))
     families: dict[str, list[dict[str, Any]]] = {}
     for entry in (*spec["agents"], *spec["instances"]):
         families.setdefault(entry["family"], []).append(entry)
@@ -178,8 +178,8 @@ def _parameters(spec: dict[str, Any]) -> dict[str, str]:
             for name in names
         }
         arguments = [f"{name}={' | '.join(values[name])}" for name in names]
-        told[family] = f"{kind}({', '.join(arguments)})"
-    return told
+        listed[family] = f"{kind}({', '.join(arguments)})"
+    return listed
 
 
 def _short(value: object) -> str:

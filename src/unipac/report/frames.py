@@ -1,4 +1,4 @@
-"""What figures and findings ask of the data frames."""
+"""Operations on data frames that figures and findings share."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import polars as pl
 from unipac.experiments.results import labels
 
 CELL = ("agent", "family", "instance", "seed")
-"""Columns that name one run."""
+"""The columns that identify one run."""
 MOST_PANELS = 8
 
 
 def require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
-    """A ``ValueError`` that names the columns that `frame` lacks."""
+    """Raise a ``ValueError`` that names the missing columns, if there are any."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; missing: {', '.join(missing)}")
 
 
 def grouped(frame: pl.DataFrame, keys: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
-    """Values aggregated by keys; labels come in the order in which they appear in `frame`, then other keys.
+    """Aggregate values by keys; sort by labels, in the order in which they appear in `frame`, then by other keys.
 
-    Polars' streaming engine needs far less memory for millions of rows, but forgets their order.
+    For millions of rows the streaming engine of polars needs far less memory, but it loses the order.
     """
     table = frame.lazy().group_by(keys).agg(*values).collect(engine="streaming")
     columns = [column for column in ("family", "instance", "agent") if column in keys]
@@ -33,16 +33,16 @@ def grouped(frame: pl.DataFrame, keys: Sequence[str], *values: pl.Expr) -> pl.Da
 
 
 def free_rounds(curves: pl.DataFrame) -> pl.Expr:
-    """Rounds with a choice so far; all of them, if the column `free` is not there."""
+    """The number of rounds so far with a choice; all rounds, if there is no column `free`."""
     return pl.col("free") if "free" in curves.columns else pl.col("round")
 
 
 def final_counts(mistakes: pl.DataFrame, *others: str) -> pl.DataFrame:
-    """The counts at the end of each run, for every ε. Counts never fall, so these are the largest.
+    """The counts at the end of each run for every ε: the largest, since counts never fall.
 
     Args:
-        mistakes: with the columns of a run, kind, round, eps, mistakes and bound.
-        others: names of more columns to keep.
+        mistakes: a frame with the columns of `CELL`, kind, round, eps, mistakes and bound.
+        others: the names of more columns to keep.
     """
     return grouped(mistakes, (*CELL, "kind", "eps"), pl.col("round", "mistakes", "bound", *others).max())
 
@@ -51,26 +51,26 @@ class Panels(NamedTuple):
     """Which parts of a frame get a chart of their own."""
 
     shown: dict[str, pl.Expr]
-    """Title of a panel: the rows that belong to it."""
+    """For each title of a panel, the condition on rows that belong to it."""
     growing: frozenset[str]
-    """Titles of panels that show a family whose instances differ in length: one point per instance."""
+    """The titles of panels that show a family whose instances differ in length, one point per instance."""
     note: str
-    """What is not shown, or nothing."""
+    """A sentence on what is not shown; empty if all is shown."""
 
 
 def split(
     frame: pl.DataFrame, *, join_growing: bool, most: int | None = MOST_PANELS, of_family: int | None = None
 ) -> Panels:
-    """One panel per instance, or per family where its instances differ only in how long they run.
+    """One panel per instance, or per family if all its instances end at different rounds and are joined.
 
-    If there are more than `most`, some are chosen, spread evenly over each family; `note` then says so.
+    If there are more than `most`, some are chosen, spread evenly over each family, and `note` says so.
 
     Args:
-        frame: with the columns family, instance and round.
+        frame: a frame with the columns family, instance and round.
         join_growing: whether a family whose instances all end at different rounds makes one panel, in which
             each instance is a point at its last round.
-        most: number of panels; None for all.
-        of_family: number of panels of one family; None for no other limit.
+        most: the largest number of panels; None for all.
+        of_family: the largest number of panels of one family; None for no such limit.
     """
     final = grouped(frame, ("family", "instance"), pl.col("round").max())
     final = final.with_columns(pl.col("family", "instance").cast(pl.String))
@@ -98,7 +98,7 @@ def split(
 
 
 def spread(items: list[str], most: int) -> list[str]:
-    """At most so many of the items, the first and the last among them.
+    """At most `most` of the items, evenly spread, with the first and the last; if `most` is 1, the last.
 
     Example:
         >>> spread(list("abcdefghi"), 3)
@@ -112,7 +112,7 @@ def spread(items: list[str], most: int) -> list[str]:
 
 
 def along_rounds(frame: pl.DataFrame, panels: Panels, title: str) -> pl.DataFrame:
-    """The rows of one panel with a column `x`, the round; of a growing family the end of each run only."""
+    """The rows of one panel with a column `x`, the round; for a growing family, only the end of each run."""
     part = frame.filter(panels.shown[title])
     if title not in panels.growing:
         return part.with_columns(x=pl.col("round").cast(pl.Float64))
@@ -121,19 +121,19 @@ def along_rounds(frame: pl.DataFrame, panels: Panels, title: str) -> pl.DataFram
 
 
 def rounds_name(frame: pl.DataFrame) -> str:
-    """What a round is called here."""
+    """The word for rounds in this frame, such as episodes."""
     kinds = set(labels(frame, "kind"))
     names = {"bandit": "rounds", "mdp": "episodes", "search": "pulls"}
     return " or ".join(name for kind, name in names.items() if kind in kinds) or "rounds or episodes"
 
 
 def typical_eps(final: pl.DataFrame) -> float | None:
-    """The ε at which to look at mistakes over time: the largest at which half of the agents made ten or more.
+    """The ε for mistakes over time: the largest at which at least half of the agents made ten or more mistakes.
 
-    Failing that, one agent; failing that, the largest ε with the most mistakes; None where nobody made any.
+    If there is none, the largest at which one agent did; else the one with the most mistakes; None without mistakes.
 
     Args:
-        final: of `final_counts`.
+        final: the result of `final_counts`.
     """
     counts = (
         final.group_by("agent", "instance", "eps")

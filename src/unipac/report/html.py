@@ -24,12 +24,12 @@ from unipac.report.tables import summary
 
 MARK = b'<meta name="generator" content="unipac">'
 MOST_COLUMNS = 11
-"""Of one table; a wider one is cut in two."""
+"""A table with more columns is cut in two."""
 VERDICTS = ("seen", "NOT seen", "not decided")
 
 
-class _Told(NamedTuple):
-    """A section with all that the page shows of it."""
+class _Part(NamedTuple):
+    """A section with everything that the page shows of it."""
 
     id: str
     section: Section
@@ -39,7 +39,7 @@ class _Told(NamedTuple):
 
     @property
     def tables(self) -> list[pl.DataFrame]:
-        """The table, cut in two where it is wide; both begin with agent and instance."""
+        """The table, cut in two if it is wide; both parts begin with agent and instance."""
         names = self.table.columns
         if len(names) <= MOST_COLUMNS:
             return [self.table]
@@ -58,10 +58,10 @@ class _Told(NamedTuple):
 
     @property
     def besides(self) -> list[Finding]:
-        """What is proven, of figures that are not drawn."""
+        """The decided findings of figures that are not drawn."""
         drawn = {figure.name for figure in self.figures}
-        found = self.section.found.items()
-        return [finding for name, finding in found if name not in drawn and finding.seen is not None]
+        items = self.section.found.items()
+        return [finding for name, finding in items if name not in drawn and finding.seen is not None]
 
 
 def write(
@@ -76,19 +76,19 @@ def write(
 
     Args:
         sections: one per experiment.
-        path: of the file.
-        command: that makes this report again.
-        title: of the page.
-        details: what else to say about how it was made, by name.
+        path: the path of the file.
+        command: the command that writes this report again.
+        title: the title of the page.
+        details: more about how the page was made, by name.
     """
-    files_of_ours.is_there(path, is_page)  # before the work
+    files_of_ours.is_there(path, is_page)  # fail before the work, not after it
     page = render(sections, command, title=title, details=details)
     files_of_ours.write(path, page.encode(), is_page)
     return path
 
 
 def is_page(stream: BinaryIO) -> bool:
-    """Whether a file is a page of ours."""
+    """Whether a file is a page that unipac wrote."""
     return MARK in stream.read(1000)
 
 
@@ -97,10 +97,10 @@ def render(
 ) -> str:
     """The page as text."""
     chosen = all_looks(sections)
-    told = []
+    parts = []
     for i, section in enumerate(sections, start=1):
-        told.append(
-            _Told(
+        parts.append(
+            _Part(
                 id=f"{slug(section.name.lower())}-{i}",
                 section=section,
                 figures=[figure.with_looks(chosen) for figure in section.figures],
@@ -111,11 +111,11 @@ def render(
     specs: list[dict[str, Any]] = []
 
     def place(panel: Panel) -> int:
-        """Keep the chart of a panel and return its number."""
+        """Add the chart of a panel to the page, and return its number."""
         specs.append(_spec(panel))
         return len(specs) - 1
 
-    counted = Counter(finding.verdict for part in told for _, finding in part.findings)
+    counted = Counter(finding.verdict for part in parts for _, finding in part.findings)
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -125,19 +125,19 @@ def render(
         title=title,
         command=command,
         details=dict(details or {}),
-        parts=told,
+        parts=parts,
         counts={verdict: counted[verdict] for verdict in VERDICTS},
         looks=chosen,
         place=place,
         library=Markup(_library()),
         config=_inline(CONFIG),
-        # a function, because the charts are known only when the page above them is rendered
+        # a function, because rendering the page fills the list of charts
         specs=lambda: _inline(specs),
     )
 
 
 def _spec(panel: Panel) -> dict[str, Any]:
-    """The chart in the words of Vega-Lite, without what the page says once for all."""
+    """The chart as a Vega-Lite specification, without the parts that the page states once for all charts."""
     spec: dict[str, Any] = draw(panel, page=True).to_dict(validate=False)
     for shared in ("$schema", "config"):
         spec.pop(shared, None)
@@ -145,13 +145,13 @@ def _spec(panel: Panel) -> dict[str, Any]:
 
 
 def _inline(data: object) -> Markup:
-    """Data as JSON that cannot end the script element it stands in."""
+    """Data as JSON that cannot close the script element around it."""
     return Markup(json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
 
 
 @cache
 def _library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, in the version that Altair writes for."""
+    """Vega, Vega-Lite and vega-embed as one script; the version of Vega-Lite is the one that Altair writes."""
     import altair as alt
     import vl_convert
 

@@ -1,4 +1,4 @@
-"""The one kind of chart of the report: lines by agent, solid where measured, dashed where bounded."""
+"""Draw the one kind of chart of the report: a line for each agent, solid if measured, dashed if a bound."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     import altair as alt
 
 MOST_POINTS = 48
-"""Points of one line; more cannot be told apart."""
+"""The most points of one line; the eye could not separate more."""
 MOST_SYMBOLS = 9
-"""Symbols on one line."""
+"""The most symbols on one line."""
 MOST_BANDS = 6
-"""Agents with a band; more would blend to grey."""
+"""Bands are drawn for at most this many agents; more would blend to grey."""
 PICTURE_WIDTH, PICTURE_HEIGHT = 560, 330
 PAGE_HEIGHT = 270
 _DASHES = ([1, 0], [6, 4])
-"""Of the first line, and of the other."""
+"""Dash patterns: solid for the first kind of line, dashed for the second."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures and how."""
+    """The quantity on an axis, and its scale."""
 
     title: str
-    """With the unit."""
+    """The quantity and its unit."""
     scale: Literal["log", "counts", "linear", "near", "whole"]
-    """counts: logarithm of 1 + count, so that zero has a place; near: linear without zero; whole: linear with
-    whole numbers only."""
+    """counts: logarithm of 1 + count, which can show zero; near: linear, not forced to include zero; whole:
+    linear with ticks at whole numbers only."""
 
     def asked(self, scale: str | None) -> Axis:
-        """The same on another scale, if one is asked for; counts have their own logarithm."""
+        """The axis on another scale, if one is asked for; for counts, "log" keeps their own logarithm."""
         if scale == "linear" and self.scale in ("log", "counts"):
             return replace(self, scale="linear")
         return replace(self, scale="log") if scale == "log" and self.scale in ("linear", "near") else self
@@ -50,27 +50,27 @@ class Panel:
     """One chart before it is drawn."""
 
     name: str
-    """Of a file, without suffix."""
+    """The name of its file, without suffix."""
     figure: str
-    """Title of the figure that it belongs to."""
+    """The title of the figure that it belongs to."""
     title: str
-    """What sets it apart from the other panels: the instance."""
+    """The title of the panel: the instance."""
     x: Axis
     y: Axis
     rows: pl.DataFrame
-    """Columns agent, line, x, y, low, high; low and high are null where there is no band."""
+    """Columns agent, line, x, y, low, high; low and high are null if there is no band."""
     lines: tuple[str, ...]
-    """What the solid and the dashed lines are."""
+    """The names of the solid and the dashed lines."""
     looks: Looks
     reference: pl.DataFrame | None = None
-    """Columns x, y: one line for all agents, dashed and grey, such as a lower bound; its name ends `lines`."""
+    """Columns x, y: a grey dashed line that belongs to no agent, such as a lower bound; named last in `lines`."""
     width: int | None = None
     height: int | None = None
     """In pixels; None for the usual size."""
 
     @property
     def drawn(self) -> list[str]:
-        """Of `lines`, those that are there."""
+        """Those of `lines` that the panel really has."""
         present = set(self.rows["line"])
         return [line for line in self.lines if line in present or self._is_reference(line)]
 
@@ -79,7 +79,7 @@ class Panel:
 
     @property
     def agents(self) -> list[str]:
-        """Agents that have a line here, in the order of the report."""
+        """The agents that have a line in this panel, in the order of the report."""
         present = set(self.rows["agent"])
         return [agent for agent in self.looks if agent in present]
 
@@ -97,11 +97,11 @@ class Panel:
 
 
 def thin(rows: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
-    """At most so many points of each line, evenly spaced along it, with both ends."""
+    """Keep at most `most` points of each line, evenly spaced along it, and always both ends."""
     position = pl.int_range(pl.len()).over("agent", "line")
     length = pl.len().over("agent", "line")
     stride = ((length - 1) / (most - 1)).clip(lower_bound=1.0)
-    # point i stays if it is the first in its stride, counted from the end so that the last point always does
+    # Keep one point per stride; strides are counted from the end, so that the last point is always kept.
     back = length - 1 - position
     keep = (back == 0) | (position == 0) | ((back / stride).floor() != ((back - 1) / stride).floor())
     return rows.sort("x", maintain_order=True).filter(keep)
@@ -111,14 +111,14 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
     """The chart of a panel.
 
     Args:
-        panel: with at least one row.
-        page: for the page, which has titles and legends of its own and decides the width; else a picture that
-            stands alone.
+        panel: a panel with at least one row.
+        page: whether the chart is for the page, which has its own titles and legends and decides the width; if
+            not, it is a picture that stands alone.
     """
     import altair as alt
 
     agents = panel.agents
-    on_top = {agent: -i for i, agent in enumerate(agents)}  # what is drawn last covers the rest
+    on_top = {agent: -i for i, agent in enumerate(agents)}  # the first agent is drawn last, above the others
     rows = thin(panel.rows).sort(pl.col("agent").replace_strict(on_top), maintain_order=True)
     chosen = [panel.looks[agent] for agent in agents]
     longest = max(len(agent) for agent in agents)
@@ -195,7 +195,7 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
 
 
 def configured(chart: alt.LayerChart | alt.ConcatChart) -> alt.LayerChart | alt.ConcatChart:
-    """The chart with fonts and greys of its own, as a picture needs."""
+    """A copy of the chart with its own fonts and greys, for a picture."""
     chart = chart.copy()
     chart.config = PICTURE_CONFIG
     return chart
@@ -203,7 +203,7 @@ def configured(chart: alt.LayerChart | alt.ConcatChart) -> alt.LayerChart | alt.
 
 def _heights(rows: pl.DataFrame, scale: str) -> pl.Series:
     low = pl.col("low")
-    if scale == "log":  # a band that reaches to zero does not stretch the axis
+    if scale == "log":  # a band that reaches down to zero must not stretch the axis
         low = pl.max_horizontal(low, pl.when(low.is_not_null()).then(pl.col("y") / 10))
     return pl.concat([rows["y"], rows.select(low).to_series().drop_nulls(), rows["high"].drop_nulls()])
 
@@ -215,7 +215,7 @@ def _above(band: pl.DataFrame, y: Any) -> pl.DataFrame:
 
 
 def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> Any:
-    """The channel with a scale that holds the values and ticks that can be read."""
+    """The channel with a scale that covers the values, and readable ticks."""
     import altair as alt
 
     title = axis.title
@@ -249,13 +249,13 @@ def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> 
         places, labels = log_ticks(low, high)
         scale = alt.Scale(type="log", domain=[low, high], nice=False)
     label = f"{json.dumps(labels, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    # Vega-Lite has no way to name ticks but an expression
+    # In Vega-Lite only an expression can set the labels of ticks.
     ticks = alt.Axis(title=title, values=places, labelExpr=label, labelOverlap="greedy", labelFlush=False)
     return channel(f"{column}:Q", scale=scale, axis=ticks)
 
 
 def _values(rows: pl.DataFrame) -> alt.InlineData:
-    """The rows inside the chart, as CSV, which is short; with four digits, more than an eye can tell."""
+    """The rows as CSV inside the chart, which is short; four digits are more than the eye can see."""
     import altair as alt
 
     text = StringIO()

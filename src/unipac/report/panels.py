@@ -1,4 +1,4 @@
-"""The panels of each figure: data frames aggregated to lines."""
+"""Make the panels of each figure: aggregate data frames to lines."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CERTIFICATES = (*REGRET, "certified_regret")
 TIMES = ("agent", "family", "instance", "seed", "kind", "round", "seconds", "plans")
 
 MOST_OF_FAMILY = 3
-"""Instances of one sweep in the figures that have no rounds on the x axis."""
+"""The most instances of one sweep in figures whose x axis does not show rounds."""
 USUAL = Options()
 
 
@@ -51,11 +51,11 @@ class Drawn(NamedTuple):
     title: str
     panels: list[Panel]
     caption: str
-    """How to read them, and what is left out."""
+    """How to read the panels, and what is left out."""
 
 
 def regret(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = USUAL) -> Drawn:
-    """Cumulative regret: one line for each agent with a band."""
+    """Cumulative regret: one line with a band for each agent."""
     require(curves, REGRET, "curves")
     curves = wanted(curves, options)
     positive = curves.filter(pl.col("regret") > SMALLEST_REGRET)
@@ -156,7 +156,7 @@ def mistakes_over_time(
 def mistakes_along(
     mistakes: pl.DataFrame, units: Panels, name: str, eps: float | None
 ) -> tuple[float | None, pl.DataFrame]:
-    """The ε of a panel and its counts, with a column `x` of rounds; None where nobody made a mistake."""
+    """The ε of a panel, and its counts with a column `x` of rounds; ε is None if nobody made a mistake."""
     part = mistakes.filter(units.shown[name])
     grid = part["eps"].unique().sort(descending=True)
     if eps is not None and eps not in grid:
@@ -207,7 +207,7 @@ def certificates(curves: pl.DataFrame, chosen: Looks | None = None, options: Opt
     require(curves, CERTIFICATES, "curves")
     curves = wanted(curves, options)
     lines = {"gap": "regret", "certificate": "certified_regret"}
-    known = curves.filter(pl.col("certified_regret").is_not_null())
+    certified = curves.filter(pl.col("certified_regret").is_not_null())
     log = options.y != "linear"
 
     def aggregated(part: pl.DataFrame) -> pl.DataFrame:
@@ -219,7 +219,7 @@ def certificates(curves: pl.DataFrame, chosen: Looks | None = None, options: Opt
 
     return over_rounds(
         "Certificates and gaps",
-        known,
+        certified,
         chosen or looks(labels(curves, "agent")),
         aggregated,
         y=Axis("average over the choices so far", "log"),
@@ -228,7 +228,7 @@ def certificates(curves: pl.DataFrame, chosen: Looks | None = None, options: Opt
             band(options),
             "Solid: the true average gap. Dashed: the average certificate, what the agent can vouch for.",
             "Zeros are not drawn." if log else "",
-            left_out(curves, known, "nothing certified"),
+            left_out(curves, certified, "nothing certified"),
         ),
         lines=tuple(lines),
     )
@@ -273,7 +273,7 @@ def over_rounds(
     caption: str,
     lines: tuple[str, ...] = ("measured",),
 ) -> Drawn:
-    """A figure with rounds on its x axes."""
+    """A figure whose x axes show rounds; `aggregated` turns the rows of a panel into lines."""
     units = split(wanted(frame, options), join_growing=True)
     panels = []
     for name in units.shown:

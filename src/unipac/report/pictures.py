@@ -1,4 +1,4 @@
-"""The figures as pictures, one file each."""
+"""Write the figures as pictures, one file for each panel."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from unipac.report.content import Section, all_looks
 from unipac.report.lines import Panel, configured, draw
 
 _MARKS = {"png": b"tEXtSoftware\0unipac", "svg": b"<!-- unipac -->\n", "pdf": b"% unipac\n"}
-"""By which a picture of ours is known; each format lets a file hold such a remark."""
+"""Marks by which unipac recognises its own pictures; each format allows such a comment in a file."""
 _END = b"\0\0\0\0IEND\xaeB`\x82"
 """The last bytes of every PNG."""
 
 
 def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg", "pdf"]) -> list[Path]:  # noqa: A002
-    """Draw every panel of every figure into a file like ``regret-sphere.png``; returns their paths.
+    """Draw every panel of every figure into a file like ``regret-sphere.png``, and return the paths.
 
-    With several sections each name begins with that of its section.
+    If there are several sections, each file name begins with the name of its section.
     """
     files.make_folder(folder)
     chosen = all_looks(sections)
@@ -40,13 +40,13 @@ def write(sections: Sequence[Section], folder: Path, format: Literal["png", "svg
 
 
 def is_picture(stream: BinaryIO) -> bool:
-    """Whether a file is a picture of ours."""
+    """Whether a file is a picture that unipac wrote."""
     content = stream.read()
     return any(mark in content[-1000:] for mark in _MARKS.values())
 
 
 def _marked(content: bytes, format: Literal["png", "svg", "pdf"]) -> bytes:  # noqa: A002
-    """A picture with our mark near its end."""
+    """The picture with the mark of unipac near its end."""
     mark = _MARKS[format]
     if format != "png":
         return content.rstrip(b"\n") + b"\n" + mark
@@ -68,7 +68,7 @@ def _drawn(panel: Panel, format: Literal["png", "svg", "pdf"]) -> bytes:  # noqa
 
 
 def _unused(path: Path, written: Sequence[Path]) -> Path:
-    """The path, with a number where two labels differ only in signs that a file name cannot have."""
+    """The path, with a number if it is taken: labels may differ only in signs that a file name cannot have."""
     candidate, i = path, 1
     while candidate in written:
         i += 1

@@ -1,4 +1,4 @@
-"""What theory predicts about each figure, held against the same data frames.
+"""Test what theory predicts about each figure, on the data frames of the figure.
 
 >>> from unipac.report import predictions
 >>> predictions.Finding("Regret stays below 100.", None, "no run is finished.").verdict
@@ -29,19 +29,19 @@ from unipac.report.style import accuracy, number
 from unipac.report.summaries import SMALLEST_REGRET
 
 FLAT = 0.02
-"""Relative differences of means below this are not told apart."""
+"""Means whose relative difference is below this count as equal."""
 MOST_LISTED, MOST_PANELS_LISTED = 6, 3
-"""Agents and panels that a sentence names."""
+"""The most agents, and the most panels, that a sentence names."""
 
 
 def regret(curves: pl.DataFrame) -> Finding:
     """Whether the mean gap falls, for every agent with a guarantee.
 
-    The mean gap of the last fifth of the rounds is compared with that of all rounds, for pairs of agent and
-    instance with regret and at least two seeds; instances of different lengths in one family are left out.
-    A pair falls or rises if the two differ by more than 2 % and two standard errors. A rise speaks against
-    the guarantee only if the mean gap of the last fifth is above the average certificate: else the agent
-    itself says that it does not know better yet.
+    For each pair of agent and instance with regret and at least two seeds, the mean gap of the last fifth of the
+    rounds is compared with that of all rounds. Families whose instances differ in length are left out. The gap
+    falls or rises if the two means differ by more than 2 % and by more than two standard errors. A rise contradicts
+    the guarantee only if the mean gap of the last fifth is above the average certificate; otherwise the
+    certificates still admit such gaps.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret, certified, certified_regret.
@@ -51,10 +51,10 @@ def regret(curves: pl.DataFrame) -> Finding:
         "In the long run the regret of every agent with a guarantee grows sublinearly: "
         "the mean gap over the last fifth of the rounds is below that over all rounds."
     )
-    known = curves.filter(pl.col("certified") & pl.col("regret").is_not_null())
-    if len(known) == 0:
+    tested = curves.filter(pl.col("certified") & pl.col("regret").is_not_null())
+    if len(tested) == 0:
         return Finding(prediction, None, "No agent with a guarantee and a known gap.")
-    pairs = _late_and_overall(known).with_columns(
+    pairs = _late_and_overall(tested).with_columns(
         change=pl.col("late") / pl.col("overall") - 1, error=pl.col("error") / pl.col("overall")
     )
     if len(pairs) == 0:
@@ -75,7 +75,7 @@ def regret(curves: pl.DataFrame) -> Finding:
 
 
 def _late_and_overall(curves: pl.DataFrame) -> pl.DataFrame:
-    """Mean gaps by agent and instance, and the average certificate at the end."""
+    """For each agent and instance: mean gaps, late and overall, and the average certificate at the end."""
     growing = pl.col("family").cast(pl.String).is_in(list(split(curves, join_growing=True).growing))
     curves = curves.filter(~growing).with_columns(pl.col("instance").cast(pl.String))
     end = ends(curves).select(
@@ -105,7 +105,7 @@ def _late_and_overall(curves: pl.DataFrame) -> pl.DataFrame:
 def mistakes(mistakes: pl.DataFrame) -> Finding:
     """Whether N_ε stays below its bound for all ε at once, in a share 1-δ of the runs.
 
-    Bounds beyond the number of rounds cannot fail and are not asked.
+    Bounds above the number of rounds cannot fail and are not tested.
 
     Args:
         mistakes: columns agent, family, instance, seed, kind, round, eps, mistakes, bound, delta.
@@ -115,7 +115,7 @@ def mistakes(mistakes: pl.DataFrame) -> Finding:
     final = final_counts(mistakes, "delta").filter(pl.col("bound") < pl.col("round"))
     if len(final) == 0:
         return Finding(prediction, None, "No proven bound is below the number of rounds.")
-    none = pl.when(pl.col("mistakes") > 0).then(math.inf).otherwise(0.0)  # of a bound of 0
+    none = pl.when(pl.col("mistakes") > 0).then(math.inf).otherwise(0.0)  # the ratio if the bound is 0
     final = final.with_columns(
         ratio=pl.when(pl.col("bound") > 0).then(pl.col("mistakes") / pl.col("bound")).otherwise(none)
     )
@@ -135,7 +135,7 @@ def mistakes(mistakes: pl.DataFrame) -> Finding:
 
 
 class _Growth(NamedTuple):
-    """How the count of mistakes of one agent grew over the last half of the decades of rounds."""
+    """How the mistakes of one agent grew over the second half of the rounds on a log scale."""
 
     agent: str
     panel: str
@@ -156,13 +156,13 @@ class _Growth(NamedTuple):
 def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Finding:
     """Whether agents with a bound on N_ε stop making mistakes of size ε.
 
-    They have stopped if the count rises by at most one over the last half of the decades of rounds. While it
-    rises this is not decided, since the theorem bounds the number of mistakes and not their time; it is
-    refuted when the count is above the bound. Runs of less than two decades are left out.
+    An agent has stopped if its count rises by at most one over the last half of the decades of rounds. While the
+    count rises, the prediction is undecided: the theorem bounds the number of mistakes, not when they happen. It
+    is refuted if a count exceeds its bound. Runs of less than two decades are left out.
 
     Args:
         mistakes: columns agent, family, instance, seed, kind, round, eps, mistakes, bound.
-        eps: one of the grid; by default that of the figure.
+        eps: an ε of the grid; by default that of the figure.
     """
     require(mistakes, MISTAKES, "mistakes")
     prediction = (
@@ -185,19 +185,19 @@ def mistakes_over_time(mistakes: pl.DataFrame, eps: float | None = None) -> Find
 
 
 def _growths_in_words(grown: list[_Growth]) -> str:
-    """The growth of each agent, for the panels with the fastest first."""
+    """The growth of each agent, by panel; the panels with the fastest growth come first."""
     by_panel: dict[str, list[_Growth]] = {}
     for growth in sorted(grown, key=lambda growth: growth.per_decade, reverse=True):
         by_panel.setdefault(growth.panel, []).append(growth)
-    told = []
+    parts = []
     for panel, members in list(by_panel.items())[:MOST_PANELS_LISTED]:
         agents = [
             f"{growth.agent} {number(growth.per_decade, 2)}{'' if growth.bounded else ' (no bound)'}"
             for growth in members[:MOST_LISTED]
         ]
-        told.append(f"{panel}: {_listed(agents, len(members))}")
-    left = len(by_panel) - len(told)
-    return "; ".join(told) + (f"; and {left} more instances, none faster" if left > 0 else "")
+        parts.append(f"{panel}: {_listed(agents, len(members))}")
+    left = len(by_panel) - len(parts)
+    return "; ".join(parts) + (f"; and {left} more instances, none faster" if left > 0 else "")
 
 
 def _listed(shown: list[str], total: int) -> str:
@@ -234,7 +234,7 @@ def _growths(mistakes: pl.DataFrame, eps: float | None) -> Iterator[_Growth]:
 
 
 def levels(levels: pl.DataFrame) -> Finding:
-    """Whether no level holds more than its bound, which is sure and not a matter of chance.
+    """Whether no level holds more than its bound, which must hold with certainty.
 
     Args:
         levels: columns agent, family, instance, seed, stage, level, size, bound.
@@ -258,8 +258,8 @@ def levels(levels: pl.DataFrame) -> Finding:
 def certificates(curves: pl.DataFrame, mistakes: pl.DataFrame | None = None) -> Finding:
     """Whether certificates hold in a share 1-δ of the runs, and are as rarely large as proven.
 
-    A run fails if some certificate was below its gap, or if the certified regret was below the regret at a
-    checkpoint. For MDPs the latter holds with probability 1-2δ: δ for the bounds, δ for the rewards.
+    A run fails if a certificate was below its gap, or if at a checkpoint the certified regret was below the
+    regret. For MDPs the certified regret holds with probability 1-2δ: δ for the bounds, δ for the rewards.
 
     Args:
         curves: columns agent, family, instance, seed, kind, round, regret, certified_regret, violations,
@@ -301,14 +301,14 @@ def certificates(curves: pl.DataFrame, mistakes: pl.DataFrame | None = None) -> 
 
 
 def ratio_of_certified(curves: pl.DataFrame) -> pl.DataFrame:
-    """Certified regret over regret at the end, the median of the runs, by agent and instance: never pooled."""
+    """Certified regret divided by regret at the end: the median over the seeds of each agent and instance."""
     ratio = pl.when(pl.col("regret") > SMALLEST_REGRET).then(pl.col("certified_regret") / pl.col("regret"))
     pairs = ends(curves).group_by("agent", "instance", maintain_order=True)
     return pairs.agg(ratio=ratio.median())
 
 
 def _certificates_above(mistakes: pl.DataFrame | None) -> tuple[int, int]:
-    """Of how many runs and ε more certificates exceeded ε than proven, and how many there are."""
+    """For how many pairs of run and ε more certificates exceeded ε than proven, and how many pairs there are."""
     if mistakes is None:
         return 0, 0
     require(mistakes, (*MISTAKES, "certificates_above"), "mistakes")
@@ -321,9 +321,9 @@ def _certificates_above(mistakes: pl.DataFrame | None) -> tuple[int, int]:
 def times(times: pl.DataFrame) -> Finding:
     """Whether time grows like K log K at most, and the number of plans far slower.
 
-    Both are exponents over the last decade of rounds: at most 1.25 for seconds (up to 1.5 it is not decided:
-    wall time is noisy), at most 0.5 for plans (above, it is not decided up to 0.9, nor in runs of less than
-    10⁵ episodes). Agents that plan in every episode are not asked: what a plan costs may grow with the data.
+    Both are judged by their exponents over the last decade of rounds. Seconds: at most 1.25, undecided up to 1.5, as
+    wall time is noisy. Plans: at most 0.5, undecided up to 0.9 and in runs of less than 10⁵ episodes. Agents that plan
+    in half of the episodes or more are left out: the cost of a plan may grow with the data.
 
     Args:
         times: columns agent, family, instance, seed, kind, round, seconds, plans.
@@ -353,12 +353,12 @@ def _exponent(row: dict[str, object]) -> str:
 
 
 def _exponents(times: pl.DataFrame, column: str, least: float) -> pl.DataFrame:
-    """Exponent of growth over the last decade of rounds by agent and instance, largest first.
+    """The exponent of growth over the last decade of rounds for each agent and instance, largest first.
 
     Args:
-        times: with that column.
-        column: what grows; its median over the seeds is taken.
-        least: pairs that end with less are left out.
+        times: a frame with that column.
+        column: the quantity that grows; its median over the seeds is taken.
+        least: pairs whose last value is smaller are left out.
     """
     line = times.group_by("agent", "instance", "round", maintain_order=True).agg(
         pl.col(column).cast(pl.Float64).median()

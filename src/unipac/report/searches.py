@@ -1,4 +1,4 @@
-"""Searches in the report: their pulls against the least that any method needs, and whether their answers hold."""
+"""Searches in the report: their pulls against the lower bound for any method, and whether their answers hold."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pulls(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = 
 
     Args:
         curves: the rows of searches, with the columns agent, instance, round, certified_regret, least_pulls.
-        chosen: colours and symbols.
-        options: of a report.
+        chosen: the colour and symbol of each agent.
+        options: the options of a report.
     """
     stopped = _stopped(wanted(curves, options) if options.instances else curves)
     if len(stopped) == 0:
@@ -63,8 +63,8 @@ def pulls(curves: pl.DataFrame, chosen: Looks | None = None, options: Options = 
 def finding(curves: pl.DataFrame) -> Finding:
     """Whether answers hold in a share 1-δ of the runs, and no search beats the lower bound.
 
-    A search is below the bound if its mean is, by more than three standard errors; instances on which some run
-    did not stop by itself are not asked.
+    A search is below the bound if its mean is below by more than three standard errors. Instances on which a run
+    did not stop by itself are not tested.
 
     Args:
         curves: the rows of searches, with the columns of `pulls`, and delta, certified, violations.
@@ -78,9 +78,9 @@ def finding(curves: pl.DataFrame) -> Finding:
         return Finding(prediction, None, "No search has certificates.")
     chance = least_likely(proven.with_columns((pl.col("violations") > 0).alias("failed")))
     stopped = _stopped(proven)
-    told = f"{chance.failures} of {chance.runs} answers did not hold{chance.comment}."
+    failures = f"{chance.failures} of {chance.runs} answers did not hold{chance.comment}."
     if len(stopped) == 0:
-        return Finding(prediction, chance.kept, told)
+        return Finding(prediction, chance.kept, failures)
     below = stopped.filter(pl.col("mean") + 3 * pl.col("error").fill_null(0.0) < pl.col("least"))
     ratios = (
         stopped.group_by("agent", maintain_order=True)
@@ -95,12 +95,12 @@ def finding(curves: pl.DataFrame) -> Finding:
     return Finding(
         prediction,
         chance.kept and len(below) == 0,
-        f"{told} Mean pulls over the lower bound: {', '.join(listed)}{f' and {left} more' if left else ''}.",
+        f"{failures} Mean pulls over the lower bound: {', '.join(listed)}{f' and {left} more' if left else ''}.",
     )
 
 
 def _stopped(curves: pl.DataFrame) -> pl.DataFrame:
-    """Mean pulls by search and instance, where all runs stopped with the best arm and the least is known."""
+    """Mean pulls by search and instance, if every run proved its arm best and the lower bound is known."""
     if "least_pulls" not in curves.columns:
         return pl.DataFrame()
     value = pl.col("round").cast(pl.Float64)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
-"""The palette of Okabe and Ito (2008), for all kinds of colour vision; its yellow is darkened for white."""
+"""The palette of Okabe and Ito (2008), for all kinds of colour vision; the yellow is darker, to show on white."""
 REFERENCE = "#5b646d"
 """The grey of a line that belongs to no agent, such as a lower bound."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -39,13 +39,13 @@ CONFIG: dict[str, Any] = {
     },
     "title": {"fontSize": 15, "fontWeight": 600, "color": "#1d2329", "subtitleColor": "#5b646d", "limit": 0},
 }
-"""What all charts share, in the words of Vega-Lite."""
+"""The Vega-Lite configuration that all charts share."""
 PICTURE_CONFIG: dict[str, Any] = {
     **CONFIG,
     "font": "Helvetica, Arial, 'Liberation Sans', sans-serif",
     "axis": {**CONFIG["axis"], "labelFont": "'DejaVu Sans', Verdana, Arial, sans-serif", "labelFontSize": 11},
 }
-"""The same for pictures; a font that lacks some superscript digits would be replaced by one with serifs."""
+"""The same for pictures, with other fonts: one that lacks superscript digits would be replaced by a serif font."""
 
 
 class Look(NamedTuple):
@@ -77,7 +77,7 @@ HOMES: Looks = {
         "PhasedElimination": (6, 4),
     }.items()
 }
-"""The agents that have one look everywhere: on every page, in the docs, in a user's own report."""
+"""Agents that have the same look everywhere: on every page, in the docs, in a user's own report."""
 
 
 def looks(agents: Iterable[str], names: Mapping[str, str] | None = None) -> dict[str, Look]:
@@ -85,33 +85,33 @@ def looks(agents: Iterable[str], names: Mapping[str, str] | None = None) -> dict
 
     Args:
         agents: labels, in the order of the report.
-        names: the name of the agent in the registry by its label; by default the first word of the label.
+        names: the registered name of each agent, by its label; by default the first word of the label.
 
-    Of several labels with the same name the first one has its look. 24 agents until a pair comes again.
+    If several labels have the same name, the first one gets its look. Looks repeat only beyond 24 agents.
 
     Example:
         >>> looks(["mine", "OFUL (mixture)"])["OFUL (mixture)"] == HOMES["OFUL"]
         True
     """
     unique = list(dict.fromkeys(agents))
-    told = names or {}
+    registered = names or {}
     chosen: dict[str, Look] = {}
     for agent in unique:
-        home = HOMES.get(told.get(agent, re.split(r"[ (]", agent)[0]))
+        home = HOMES.get(registered.get(agent, re.split(r"[ (]", agent)[0]))
         if home is not None and home not in chosen.values():
             chosen[agent] = home
     rest = [agent for agent in unique if agent not in chosen]
     pairs = [Look(OKABE_ITO[i % len(OKABE_ITO)], SHAPES[i % len(SHAPES)]) for i in range(24)]
     colors = {look.color for look in chosen.values()}
     free = [pair for pair in pairs if pair not in chosen.values()]
-    free.sort(key=lambda pair: pair.color in colors)  # colours that nobody has come first
+    free.sort(key=lambda pair: pair.color in colors)  # unused colours come first
     for i, agent in enumerate(rest):
         chosen[agent] = free[i % len(free)]
     return {agent: chosen[agent] for agent in unique}
 
 
 def power_of_ten(exponent: int) -> str:
-    """10 to that power, as text.
+    """The text of 10 to the power ``exponent``.
 
     Example:
         >>> power_of_ten(-12), power_of_ten(0), power_of_ten(1)
@@ -121,7 +121,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for readers: few digits, and powers of ten where it is very large or small.
+    """A number for readers: few digits, and a power of ten if it is very large or very small.
 
     Example:
         >>> [number(x) for x in (0, 23, 58890, 0.12345, 1.234e-5, 10**18, float("inf"), None)]
@@ -146,7 +146,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def accuracy(eps: float) -> str:
-    """An ε as text: powers of two as fractions.
+    """An ε as text; powers of 1/2 are written as fractions.
 
     Example:
         >>> accuracy(1.0), accuracy(0.03125), accuracy(0.1)
@@ -157,7 +157,7 @@ def accuracy(eps: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time with its unit.
+    """A duration with its unit.
 
     Example:
         >>> duration(1.5e-6), duration(0.25), duration(75.0)
@@ -172,7 +172,7 @@ def duration(seconds: float | None) -> str:
 
 
 def log_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
-    """Places and labels of the ticks of a log axis: powers of ten, or 1-2-5 steps where there are too few.
+    """Positions and labels of the ticks of a log axis: powers of ten, or 1-2-5 steps if those are too few.
 
     Example:
         >>> log_ticks(1, 2e18)[1]
@@ -194,7 +194,7 @@ def log_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
 
 
 def count_ticks(high: float) -> tuple[list[float], list[str]]:
-    """The same for an axis of counts that shows zero: 0 and powers of ten.
+    """Positions and labels of the ticks of an axis of counts: 0 and powers of ten.
 
     Example:
         >>> count_ticks(2e3)[1]

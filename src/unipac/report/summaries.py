@@ -1,4 +1,4 @@
-"""From the runs of an agent to the line of a figure, and the words about it."""
+"""Summarise the runs of an agent as a line of a figure, and describe the lines in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unipac.experiments.options import Options
 from unipac.experiments.results import labels
 
 SMALLEST_REGRET = 1e-12
-"""Less is rounding, and has no place on a log axis."""
+"""Smaller values are rounding errors, and are left out of log axes."""
 _BANDS = {
     "median": "The line is the median over the seeds; the band, drawn for up to six agents, holds 80 % of them.",
     "mean": "The line is the mean over the seeds; the band, drawn for up to six agents, is ± one standard error.",
@@ -16,33 +16,33 @@ _BANDS = {
 
 
 def band(options: Options) -> str:
-    """What a line and its band are."""
+    """A sentence that explains the lines and their bands."""
     return _BANDS[options.lines or "median"]
 
 
 def wanted(frame: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """The rows of the instances that are asked for."""
+    """The rows of the instances that the options name; all rows if they name none."""
     if options.instances is None:
         return frame
-    asked = list(options.instances)
-    named = [pl.col(column).cast(pl.String).is_in(asked) for column in ("family", "instance")]
+    instances = list(options.instances)
+    named = [pl.col(column).cast(pl.String).is_in(instances) for column in ("family", "instance")]
     return frame.filter(named[0] | named[1])
 
 
 def labelled(frame: pl.DataFrame) -> pl.DataFrame:
-    """The labels of agents as text."""
+    """The frame with the labels of agents as text."""
     return frame.with_columns(pl.col("agent").cast(pl.String))
 
 
 def above(rows: pl.DataFrame, log: bool) -> pl.DataFrame:
-    """Without what has no place on a log axis."""
+    """The rows, without those that a log axis cannot show if the axis is one."""
     return rows.filter(pl.col("y") > SMALLEST_REGRET) if log else rows
 
 
 def summarised(frame: pl.DataFrame, options: Options, line: str = "measured") -> pl.DataFrame:
-    """One value of `y` with a band by agent and `x`; no band where there is one seed.
+    """One value of `y` for each agent and `x`, with a band where there is more than one seed.
 
-    The median with the 10 % and 90 % quantiles, or the mean ± one standard error.
+    It is the median with the 10 % and 90 % quantiles, or the mean ± one standard error.
     """
     value = pl.col("y").cast(pl.Float64)
     several = pl.len() > 1
@@ -69,12 +69,12 @@ def plain(frame: pl.DataFrame, line: str) -> pl.DataFrame:
 
 
 def left_out(frame: pl.DataFrame, drawn: pl.DataFrame, why: str) -> str:
-    """A sentence that names the agents without a line, or nothing."""
+    """A sentence that names the agents without a line; empty if all have one."""
     present = set(labels(drawn, "agent"))
     absent = [agent for agent in labels(frame, "agent") if agent not in present]
     return f"Without a line ({why}): {', '.join(absent)}." if absent else ""
 
 
 def sentences(*parts: str) -> str:
-    """The parts that there are, one after the other."""
+    """The parts that are not empty, joined by spaces."""
     return " ".join(part for part in parts if part)

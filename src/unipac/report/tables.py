@@ -1,4 +1,4 @@
-"""The numbers behind the figures, one row per agent and instance."""
+"""Tables of the numbers behind the figures, one row per agent and instance."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from unipac.report.style import accuracy, duration, number
 
 PAIR = ["agent", "instance"]
 FASTEST = 1e-9
-"""Seconds; rounds that take less were taken many at once."""
+"""Times per round below this, in seconds, are left out: there many rounds were learned in one step."""
 
 
 def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
     """Means over the seeds at the end of the runs.
 
-    Columns: agent, instance, runs, rounds, certified, reward (per round) and regret, each with its standard
-    error as reward_error and regret_error, for each ε mistakes_ε and bound_ε, certificate (average per choice,
-    where proven), ratio (certified regret over regret, median of the runs), claimed (the mean certificate of
-    the last fifth, proven or not), explored, pulls_ratio (mean pulls over the lower bound),
-    violated (runs with a certificate below its
-    gap), uncovered (runs in which the truth left a set), refuted (runs whose rewards refute the assumptions),
-    seconds (per round), plans.
+    Columns: agent, instance, runs, rounds, certified, reward (per round) and regret, their standard errors
+    reward_error and regret_error, mistakes_ε and bound_ε for each ε, certificate (average per choice, where
+    proven), ratio (certified regret over regret, median of the runs), claimed (the mean certificate of the last
+    fifth, proven or not), explored, pulls_ratio (mean pulls over the lower bound), violated (runs with a
+    certificate below its gap), uncovered (runs in which the truth left a confidence set), refuted (runs whose
+    rewards refute the assumptions), seconds (per round), plans.
     """
     end = ends(results.curves)
     table = end.group_by(PAIR, maintain_order=True).agg(
         runs=pl.len(),
         rounds=pl.when((pl.col("kind").cast(pl.String) == "search").all())
-        .then(pl.col("round").mean())  # a search ends when it knows
+        .then(pl.col("round").mean())  # a search stops by itself, so its runs differ in length
         .otherwise(pl.col("round").max()),
         certified=pl.col("certified").all(),
         reward=(pl.col("reward") / pl.col("round")).mean(),
@@ -73,14 +72,14 @@ def numbers(results: Results, eps: Sequence[float]) -> pl.DataFrame:
 
 
 def _mean(frame: pl.DataFrame, column: str) -> pl.Expr:
-    """The mean of a column; null if it is not there."""
+    """The mean of a column; null if the frame has no such column."""
     return (
         pl.col(column).cast(pl.Float64).mean() if column in frame.columns else pl.lit(None, dtype=pl.Float64)
     )
 
 
 def _claimed(curves: pl.DataFrame) -> pl.DataFrame:
-    """The mean certificate of the last fifth of the choices by agent and instance, proven or not."""
+    """The mean certificate of the last fifth of the choices, proven or not, for each agent and instance."""
     if not {"claimed", "free"} <= set(curves.columns):
         return curves.select(*PAIR, claimed=pl.lit(None, dtype=pl.Float64)).unique(PAIR)
     parts = [
@@ -99,8 +98,8 @@ def some_eps(final: pl.DataFrame, most: int = 3) -> list[float]:
     """A few ε of the grid, large to small, at which some agent made mistakes.
 
     Args:
-        final: of `final_counts`.
-        most: how many.
+        final: the result of `final_counts`.
+        most: the largest number of ε to return.
     """
     active = final.filter(pl.col("mistakes") > 0)["eps"].unique().sort(descending=True).to_list()
     inner = active[len(active) // 6 : len(active) - len(active) // 6]
@@ -108,7 +107,7 @@ def some_eps(final: pl.DataFrame, most: int = 3) -> list[float]:
 
 
 def summary(results: Results) -> pl.DataFrame:
-    """The table as text for readers. Columns in which nothing is known are left out.
+    """The table as text for readers; columns without any value are left out.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -173,6 +172,6 @@ def summary(results: Results) -> pl.DataFrame:
 
 
 def _decimal(value: float | None) -> str:
-    """A reward: four decimals where it is small, so that mean and error have the same."""
-    known = value is not None and abs(value) < 10
-    return f"{value:.4f}".replace("-", "−") if known else number(value, 4)
+    """A reward; small ones have four decimals, so that a mean and its error have the same number."""
+    small = value is not None and abs(value) < 10
+    return f"{value:.4f}".replace("-", "−") if small else number(value, 4)

@@ -1,4 +1,4 @@
-"""One call from results to a report."""
+"""Write a report as a page or as pictures, in one call."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def build(
 
     Args:
         sections: one per experiment.
-        out: a folder, made if it is not there; the page is its ``report.html``, pictures go to ``figures``.
-        format: one page, or a picture of each figure.
-        command: that makes this report again; shown on the page.
-        title: of the page.
-        details: what else the page should say about how it was made, such as versions or a date, by name.
+        out: a folder, created if it does not exist; the page is its ``report.html``, pictures go to ``figures``.
+        format: "html" for one page, the others for a picture of each panel.
+        command: the command that writes this report again; the page shows it.
+        title: the title of the page.
+        details: more about how the page was made, such as versions or a date, by name.
 
     Example:
         >>> import tempfile

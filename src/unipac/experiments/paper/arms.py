@@ -31,7 +31,7 @@ _BY_WIDTH = ("SupLinUCB", "SupLinRel", "VCLSupLinUCB")
 
 
 def _unit_vectors(count: int, dim: int, seed: int) -> tuple[list[list[float]], list[float]]:
-    """Random arms on the sphere, and then a random parameter."""
+    """Random arms on the unit sphere, and a random parameter of norm 1."""
     drawn = np.random.default_rng(seed).standard_normal((count + 1, dim))
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
     return drawn[:-1].tolist(), drawn[-1].tolist()
@@ -68,7 +68,7 @@ def _e11(full: bool) -> Mapping[str, Any]:
                 "agents": [*contexts],
             },
             "fixed arms": {
-                "instance": "misspecified",  # with ζ = 0: random arms, others for every seed
+                "instance": "misspecified",  # with ζ = 0: linear, with new random arms for every seed
                 "zeta": 0.0,
                 "fixed": True,
                 "dim": 3,
@@ -104,7 +104,7 @@ def _e11_predictions(results: Results) -> list[Finding]:
     by_width = regret_ratios(_BY_WIDTH)
     balls = regret_ratios(("ConfidenceBall (mixture)", "ConfidenceBall (paper)"))
     anytime = regret_ratios(("AnytimeSupLinUCB", "AnytimeSupLinUCB (gate 1)"))
-    found = [
+    findings = [
         Finding(
             "Expected from pilot runs: agents that explore by width and must know the horizon have at least 10"
             " times the regret of OFUL at this length.",
@@ -129,7 +129,7 @@ def _e11_predictions(results: Results) -> list[Finding]:
         for agent in ("PhasedElimination", "NestedOFUL", "OFUL (mixture)")
     }
     rounds = largest(only(results.curves, instance="fixed arms"), "round")
-    found.append(
+    findings.append(
         Finding(
             "On fixed arms PhasedElimination is done after its last phase: its last mistake comes, in the"
             " median, in the first fifth of the rounds, those of OFUL and NestedOFUL in the last tenth.",
@@ -139,12 +139,12 @@ def _e11_predictions(results: Results) -> list[Finding]:
             f" {', '.join(late)}.",
         )
     )
-    return found + _predictions_of_searches(results)
+    return findings + _predictions_of_searches(results)
 
 
 def _predictions_of_searches(results: Results) -> list[Finding]:
-    known = ends(results.curves).filter(pl.col("least_pulls").is_not_null())
-    ratios = known.group_by(pl.col("agent").cast(pl.String), "instance").agg(
+    bounded = ends(results.curves).filter(pl.col("least_pulls").is_not_null())
+    ratios = bounded.group_by(pl.col("agent").cast(pl.String), "instance").agg(
         ratio=pl.col("round").mean() / pl.col("least_pulls").max()
     )
     sequential = ratios.filter(pl.col("agent").is_in(list(_SEQUENTIAL)))
@@ -194,7 +194,7 @@ def _label(angle: float) -> str:
 
 
 def _identified(angle: float) -> float:
-    """A certificate below this names the best arm: a little less than the gap of the last arm."""
+    """A certificate below this proves an arm best: it is a little less than the gap of the last arm."""
     return 0.999 * (1 - math.cos(angle))
 
 
@@ -204,7 +204,7 @@ def _e17(full: bool) -> Mapping[str, Any]:
     instances: dict[str, Any] = {
         _label(angle): {**soare, "angle": angle, "rounds": most} for angle, most in rounds.items()
     }
-    if full:  # NestedOFUL would take minutes here
+    if full:  # without NestedOFUL, which would take minutes here
         few = ["PhasedElimination", *_FINDERS]
         instances[_label(0.1)] = {**soare, "angle": 0.1, "rounds": 13 * 10**6, "agents": few}
     angles = [*rounds, 0.1]
@@ -222,10 +222,10 @@ def _at(results: Results, agent: str, angle: float, eps: float, column: str) -> 
 
 
 def _least_rounds(angle: float, bad_pulls: float) -> float:
-    """Proposition 3: rounds of the last arm before the first is known for the best, with so many pulls of e_2.
+    """Proposition 3: the pulls of the last arm that are needed to prove the first arm best, after pulls of e_2.
 
-    θ + t e_2 makes the last arm best for t > tan(ω/2), and is told from θ by pulls of e_2 (each worth t²/2) and of
-    the last arm (each worth t² sin²(ω)/2), which must add up to log(1/(2.4 δ)).
+    For t > tan(ω/2), θ + t e_2 makes the last arm best. Pulls of e_2 (each worth t²/2) and of the last arm (each worth
+    t² sin²(ω)/2) distinguish it from θ; together they must reach log(1/(2.4 δ)).
     """
     t = math.tan(angle / 2)
     return (2 * math.log(1 / (2.4 * DELTA)) / t**2 - bad_pulls) / math.sin(angle) ** 2
@@ -238,7 +238,7 @@ def _e17_predictions(results: Results) -> list[Finding]:
         for agent in _UNIFORM
     }
     bad = {agent: [_at(results, agent, a, 0.5, "mistakes") for a in played[agent]] for agent in _UNIFORM}
-    known = {
+    needed = {
         agent: [_at(results, agent, a, _identified(a), "certificates_above") for a in played[agent]]
         for agent in _UNIFORM
     }
@@ -249,7 +249,7 @@ def _e17_predictions(results: Results) -> list[Finding]:
     inverse = [1 / angle for angle in angles]
     pulls = {finder: [_mean_pulls(results, finder, _label(angle)) for angle in angles] for finder in _FINDERS}
     growth = {finder: exponent(inverse, pulls[finder]) for finder in _FINDERS}
-    ours = exponent(inverse, known["PhasedElimination"])
+    ours = exponent(inverse, needed["PhasedElimination"])
     smallest = angles[-1]
     price = least["PhasedElimination"][-1]
     return [
@@ -266,10 +266,10 @@ def _e17_predictions(results: Results) -> list[Finding]:
             all(
                 k >= least_k
                 for agent in _UNIFORM
-                for k, least_k in zip(known[agent], least[agent], strict=True)
+                for k, least_k in zip(needed[agent], least[agent], strict=True)
             ),
             "; ".join(
-                f"{agent} {numbers(known[agent])} rounds without a certificate below the gap of the second, against"
+                f"{agent} {numbers(needed[agent])} rounds without a certificate below the gap of the second, against"
                 f" {numbers(least[agent])}"
                 for agent in _UNIFORM
             )
@@ -286,7 +286,7 @@ def _e17_predictions(results: Results) -> list[Finding]:
             " algorithm has both.",
             pulls["LinGapE"][-1] < price,
             f"{pulls['LinGapE'][-1]:,.0f} pulls at ω = {smallest:g}; Proposition 3 asks for {price:,.0f}, and"
-            f" PhasedElimination took {known['PhasedElimination'][-1]:,.0f}.",
+            f" PhasedElimination took {needed['PhasedElimination'][-1]:,.0f}.",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""E15: what an episode costs."""
+"""E15: how much time an episode costs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _e15_predictions(results: Results) -> list[Finding]:
 
 
 def _plans(results: Results, agent: str) -> tuple[float, float]:
-    """The most plans of a run of NestedFLUTE, and the least bound that the level sizes of a run imply."""
+    """The largest number of plans of a run, and the smallest bound on it that the level sizes of a run imply."""
     levels = only(results.levels, agent=agent).sort("seed", "stage", "level")
     inside = pl.col("size").cum_sum().over("seed", "stage", order_by="level")
     rises = _DIM * (1 + inside / _DIM).log() / math.log(1.25)

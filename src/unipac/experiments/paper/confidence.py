@@ -127,7 +127,7 @@ def _e07_predictions(results: Results) -> list[Finding]:
 
 
 def _average_certificates(results: Results) -> pl.DataFrame:
-    """By agent: the average certificate after a tenth of the rounds and at the end."""
+    """For each agent, the average certificate after a tenth of the rounds and at the end."""
     frame = results.curves.filter(pl.col("certified_regret").is_not_null())
     frame = frame.with_columns((pl.col("certified_regret") / pl.col("round")).alias("average"))
     tenth = frame.filter(pl.col("round") <= largest(frame, "round") / 10)

@@ -1,4 +1,4 @@
-"""E3, E4 and E5: mistakes, levels and their sizes against their bounds."""
+"""E3, E4 and E5 compare mistakes, numbers of levels and sizes of levels with their bounds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _e03(full: bool) -> Mapping[str, Any]:
 
 def _e03_predictions(results: Results) -> list[Finding]:
     last = ends(only(results.mistakes, agent="NestedOFUL"))
-    found = []
+    findings = []
     for family, low, high, prediction in (
         (
             "contexts",
@@ -69,14 +69,14 @@ def _e03_predictions(results: Results) -> list[Finding]:
             means = counts.group_by("eps").agg(pl.col("mistakes").mean()).filter(pl.col("mistakes") > 0)
             slopes.append(exponent(means["eps"].to_list(), means["mistakes"].to_list()))
             spans.append(f"ε = {smallest(means, 'eps'):g} to {largest(means, 'eps'):g}")
-        found.append(
+        findings.append(
             Finding(
                 prediction,
                 all(within(value, low, high) for value in slopes),
                 f"slope {numbers(slopes)} on log-log scales ({', '.join(dict.fromkeys(spans))}).",
             )
         )
-    return found
+    return findings
 
 
 E03 = Experiment(
@@ -129,11 +129,11 @@ def _e04(full: bool) -> Mapping[str, Any]:
 
 
 def _e04_predictions(results: Results) -> list[Finding]:
-    found = []
+    findings = []
     for shortest in (1.0, 0.1, 0.01):
         frame = only(results.curves, instance=f"norms from shortest={shortest:g}")
         norms = "With unit norms" if shortest == 1.0 else f"With norms from {shortest:g} to 1"
-        found.append(
+        findings.append(
             _levels_at_most(
                 frame,
                 pl.lit(1 / shortest**2),
@@ -141,7 +141,7 @@ def _e04_predictions(results: Results) -> list[Finding]:
             )
         )
     zero = ends(only(results.curves, instance="zero vectors"))
-    found.append(
+    findings.append(
         Finding(
             "Zero vectors open no level (repair C5; the pseudo-code as printed would open one a round).",
             largest(zero, "levels") <= 1,
@@ -152,14 +152,14 @@ def _e04_predictions(results: Results) -> list[Finding]:
         ("RiverSwim", 1.0, "1 + log4(K + 1), since one-hot features have norm 1"),
         ("simplex features", 4.0, "1 + log4(d(K + 1)), d = 4, since features have norm 1/√d or more"),
     ):
-        found.append(
+        findings.append(
             _levels_at_most(
                 only(results.curves, instance=instance),
                 pl.lit(factor),
                 f"On {instance} the number of levels is at most {words}",
             )
         )
-    return found
+    return findings
 
 
 def _levels_at_most(frame: pl.DataFrame, factor: pl.Expr, prediction: str) -> Finding:
@@ -211,19 +211,19 @@ def _e05_predictions(results: Results) -> list[Finding]:
         (pl.col("size") / (17 * dim * pl.col("level") * 4.0 ** pl.col("level"))).max().alias("ratio")
     ).item()
     fullest = largest(levels, "ratio")
-    found = [
+    findings = [
         Finding(
             "No level holds more rounds than its bound, surely; nor than 17 d l 4^l, the bound of the paper.",
             fullest <= 1 and papers <= 1,
             f"the fullest level holds {fullest:.3f} of its bound, {papers:.3f} of the paper's.",
         )
     ]
-    # The last level is still filling, so it tells nothing.
+    # The last level is still filling, so it is left out.
     full = levels.filter(pl.col("level") < pl.col("level").max().over("agent", "instance", "seed"))
     plain = only(full, agent="UPACOFUL (mixture)")
     random = only(full, family="random").select("ratio")
     median = float(random.select(pl.col("ratio").median()).item())
-    found.append(
+    findings.append(
         Finding(
             "Expected from pilot runs: on random contexts levels fill to 0.1-0.3 of their bound (median).",
             within(median, 0.1, 0.3),
@@ -232,7 +232,7 @@ def _e05_predictions(results: Results) -> list[Finding]:
     )
     adversarial = only(plain, family="adversarial").filter(pl.col("level") <= _FILLED)
     fullest = largest(adversarial, "ratio")
-    found.append(
+    findings.append(
         Finding(
             "Expected from pilot runs: an adversary fills plain levels to about half of their bound"
             " (0.4-0.6).",
@@ -243,7 +243,7 @@ def _e05_predictions(results: Results) -> list[Finding]:
     steps = pl.col("level").replace_strict(_STEPS)
     filled = adversarial.select((pl.col("size") / (dim * steps)).alias("share"))
     low, high = smallest(filled, "share"), largest(filled, "share")
-    found.append(
+    findings.append(
         Finding(
             "Actions just long enough to be stored fill plain level l with d(1 + ⌊log(1/q)/log(1 + q)⌋) "
             "rounds, q = 1.01·4^-l, a share of the bound that tends to 1 as l grows.",
@@ -251,7 +251,7 @@ def _e05_predictions(results: Results) -> list[Finding]:
             f"{low:.3f} to {high:.3f} of that number, at levels 1 to {_FILLED}.",
         )
     )
-    return found
+    return findings
 
 
 E05 = Experiment(

@@ -1,4 +1,4 @@
-"""E1, E2 and E13: instances that lead optimism astray by a long past that teaches nothing of what follows."""
+"""E1, E2 and E13: instances that mislead optimism by many rounds that teach nothing about the later ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _powers(exponents: range) -> list[int]:
 
 
 DELTA = 0.05
-"""Of the agents here, which all allow for noise 1."""
+"""δ of the agents here, which all assume noise 1."""
 
 
 def _e01(full: bool) -> Mapping[str, Any]:
@@ -43,9 +43,9 @@ def _e01(full: bool) -> Mapping[str, Any]:
 
 
 def _ties(forced: int) -> int:
-    """Rounds in which both arms look best to BallOFUL: θ = (0, −1) is possible after j informative rounds.
+    """The number of rounds in which both arms are tied for BallOFUL, as θ = (0, −1) is still possible.
 
-    That is while (1 + 2j)²/(1 + j) ≤ β², with the determinant radius β.
+    After j informative rounds it is while (1 + 2j)²/(1 + j) ≤ β², with the determinant radius β.
     """
     count = 0
     for j in range(1000):
@@ -61,9 +61,9 @@ def _e01_predictions(results: Results) -> list[Finding]:
     ball = mistakes("BallOFUL")
     runs = ends(results.curves)["seed"].n_unique()
     halves = {forced: _ties(forced) / 2 for forced in ball}
-    # The mean over the runs of a binomial count with so many ties and probability 1/2.
+    # Standard errors of the mean over the runs; the mistakes of a run are binomial: its ties, with probability 1/2.
     errors = {forced: math.sqrt(half / 2 / runs) for forced, half in halves.items()}
-    found = [
+    findings = [
         Finding(
             "After K rounds that teach nothing, OFUL restricted to the unit ball ties while (1 + 2j)²/(1 + j)"
             " ≤ β², about log(K)/4 rounds, and errs (gap 2) in half of them.",
@@ -73,14 +73,14 @@ def _e01_predictions(results: Results) -> list[Finding]:
         )
     ]
     others = {agent: max(mistakes(agent).values()) for agent in labels(results.curves, "agent")[1:]}
-    found.append(
+    findings.append(
         Finding(
             "Without the ball all agents err at most once on this instance, with or without levels.",
             all(count <= 1 for count in others.values()),
             f"at most {', '.join(f'{count:g} ({agent})' for agent, count in others.items())}.",
         )
     )
-    return found
+    return findings
 
 
 E01 = Experiment(
@@ -134,7 +134,7 @@ _FREE = 20_000
 
 
 def _pulls(forced: int) -> int:
-    """Pulls of e2 by OFUL (determinant) in the free rounds, from the inequality between the two ucb."""
+    """Pulls of e2 by OFUL (determinant) in the free rounds, by comparing the upper bounds of both arms."""
     n = 0
     while True:
         good = forced + _FREE - n
@@ -145,7 +145,7 @@ def _pulls(forced: int) -> int:
 
 
 def _crossing(pulls: float) -> float:
-    """The K, as a power of ten, at which OFUL (determinant) makes so many pulls: β/√(1 + n) = 1/2."""
+    """log10 of the K at which OFUL (determinant) makes n = ``pulls`` pulls: β/√(1 + n) = 1/2."""
     root = math.sqrt(1 + pulls) / 2 - 1
     return (root**2 - math.log(1 + pulls) - 2 * math.log(1 / DELTA)) / math.log(10)
 
@@ -157,7 +157,7 @@ def _e02_predictions(results: Results) -> list[Finding]:
     oful = pulls("OFUL (determinant)")
     solved = {forced: _pulls(forced) for forced in oful}
     slopes = {agent: growth(pulls(agent), 1e8) for agent in ("OFUL (determinant)", "OFUL (mixture)")}
-    found = [
+    findings = [
         Finding(
             "OFUL pulls the bad arm (gap 1/2) n times, where β/√(1 + n) falls to 1/2: about 4 log K, without"
             " end.",
@@ -176,7 +176,7 @@ def _e02_predictions(results: Results) -> list[Finding]:
     ):
         counts = pulls(agent)
         late = {count for forced, count in counts.items() if forced >= 10**9}
-        found.append(
+        findings.append(
             Finding(
                 f"The pulls of {agent} are bounded: they do not grow beyond K = 10^9.",
                 len(late) == 1,
@@ -185,7 +185,7 @@ def _e02_predictions(results: Results) -> list[Finding]:
         )
     plateau = max(pulls("UPACOFUL (as printed)").values())
     decades = _crossing(plateau)
-    found.append(
+    findings.append(
         Finding(
             "With the constants of the paper the plateau is so high that OFUL passes it only beyond K ="
             " 10^1600.",
@@ -197,7 +197,7 @@ def _e02_predictions(results: Results) -> list[Finding]:
     last = ends(only(results.mistakes, family="killer in phases")).filter(pl.col("eps") == 0.25)
     steps = {agent: mean(only(last, agent=agent), "mistakes") for agent in ("OFUL (mixture)", "NestedOFUL")}
     longest = max(pulls("NestedOFUL").values())
-    found.append(
+    findings.append(
         Finding(
             "In phases of 10^3, 10^6, ..., 10^18 forced rounds OFUL goes on erring; NestedOFUL errs no more"
             " often in all than after one long run.",
@@ -206,7 +206,7 @@ def _e02_predictions(results: Results) -> list[Finding]:
             f" after one long run {longest:g}.",
         )
     )
-    return found
+    return findings
 
 
 E02 = Experiment(
@@ -242,10 +242,10 @@ def _e13_predictions(results: Results) -> list[Finding]:
     def mistakes(agent: str) -> list[float]:
         return list(mistakes_by_forced(results, agent, 0.25, "LSVI killer").values())
 
-    found = []
+    findings = []
     for agent in ("LSVIUCB (mixture)", "LSVIUCB (as printed)"):
         counts = mistakes(agent)
-        found.append(
+        findings.append(
             Finding(
                 f"The mistakes of {agent} grow with log K, the number of forced episodes, without end.",
                 counts == sorted(set(counts)),
@@ -255,14 +255,14 @@ def _e13_predictions(results: Results) -> list[Finding]:
     nested, plain, lsvi = (
         mistakes(agent) for agent in ("NestedFLUTE (mixture)", "FLUTE (mixture)", "LSVIUCB (mixture)")
     )
-    found.append(
+    findings.append(
         Finding(
             "Those of NestedFLUTE have stopped growing: the last two decades add none.",
             nested[-1] == nested[-3],
             f"{numbers(nested)}.",
         )
     )
-    found.append(
+    findings.append(
         Finding(
             "Those of FLUTE are bounded too, with a plateau that disjoint levels reach later (E2: near 10^9):"
             " in the last decade they grow by less than those of LSVIUCB.",
@@ -270,7 +270,7 @@ def _e13_predictions(results: Results) -> list[Finding]:
             f"{numbers(plain)}.",
         )
     )
-    return found
+    return findings
 
 
 E13 = Experiment(

@@ -94,7 +94,7 @@ def _e12_predictions(results: Results) -> list[Finding]:
 
     nested = ratios("NestedFLUTE (scaled)", "LSVIUCB (scaled)")
     plain = ratios("FLUTE (scaled)", "NestedFLUTE (scaled)")
-    found = [
+    findings = [
         Finding(
             "Expected from pilot runs: with the same scaled bonus NestedFLUTE has at most 1.5 times the"
             " regret of LSVI-UCB.",
@@ -111,7 +111,7 @@ def _e12_predictions(results: Results) -> list[Finding]:
         pl.col("instance").cast(pl.String).is_in(list(_SCALED_RUNS))
     )
     late = [late_share(results, "NestedFLUTE (certified)", instance) for instance in _SCALED_RUNS]
-    found.append(
+    findings.append(
         Finding(
             "Expected from pilot runs: certified, with the radius for finite states, NestedFLUTE has begun to converge"
             " at this length.",
@@ -124,7 +124,7 @@ def _e12_predictions(results: Results) -> list[Finding]:
         late_share(results, agent, "small RiverSwim")
         for agent in ("LSVIUCB (certified)", "NestedFLUTE (certified)", "FLUTE (certified)")
     ]
-    found.append(
+    findings.append(
         Finding(
             "Expected from pilot runs: on a small MDP it has converged for the most part.",
             small[1] < 0.5,
@@ -132,7 +132,7 @@ def _e12_predictions(results: Results) -> list[Finding]:
             f" FLUTE, K = {largest(only(results.curves, instance='small RiverSwim'), 'round'):,.0f}.",
         )
     )
-    return found + _predictions_of_radii(results) + _predictions_of_tables(results)
+    return findings + _predictions_of_radii(results) + _predictions_of_tables(results)
 
 
 def _predictions_of_radii(results: Results) -> list[Finding]:

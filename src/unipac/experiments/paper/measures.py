@@ -1,4 +1,4 @@
-"""What the predictions of the paper's experiments are measured by."""
+"""Measures of results, for the predictions of the paper's experiments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unipac.experiments.results import Results, ends
 
 
 def only(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
-    """The rows with these labels, given as ``agent=``, ``family=`` or ``instance=``."""
+    """The rows with these labels, such as ``agent=``, ``family=`` or ``instance=``."""
     for column, value in values.items():
         frame = frame.filter(pl.col(column).cast(pl.String) == value)
     return frame
@@ -38,14 +38,14 @@ def _number(value: float | None) -> float:
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Least-squares slope of y against x."""
+    """The least-squares slope of y against x."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     a = a - a.mean()
     return float(a @ (b - b.mean()) / (a @ a))
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
-    """Slope on log-log scales; zeros are left out, and fewer than two points have none."""
+    """The slope on log-log scales, without points at zero; NaN if fewer than two points are left."""
     pairs = [(math.log(a), math.log(b)) for a, b in zip(x, y, strict=True) if a > 0 and b > 0]
     return slope(*zip(*pairs, strict=True)) if len(pairs) > 1 else math.nan
 
@@ -59,27 +59,27 @@ def mistakes_by_forced(results: Results, agent: str, eps: float, family: str) ->
 
 
 def growth(counts: dict[int, float], since: float) -> float:
-    """Slope against log K over the K from ``since`` on."""
+    """The slope against log K, for K of at least ``since``."""
     late = {k: n for k, n in counts.items() if k >= since}
     return slope([math.log(k) for k in late], list(late.values()))
 
 
 def mean_regret(results: Results, agent: str, instance: str) -> float:
-    """Mean regret over the seeds at the end."""
+    """The mean regret over the seeds at the end."""
     return mean(ends(only(results.curves, agent=agent, instance=instance)), "regret")
 
 
 def mean_curve(
     results: Results, agent: str, instance: str, column: str = "regret"
 ) -> tuple[list[int], list[float]]:
-    """Rounds and the mean of a column over the seeds."""
+    """The rounds of the checkpoints, and the mean of a column over the seeds at each."""
     frame = only(results.curves, agent=agent, instance=instance)
     means = frame.group_by("round").agg(pl.col(column).mean()).sort("round")
     return means["round"].to_list(), means[column].to_list()
 
 
 def late_gaps(results: Results, agent: str, instance: str) -> list[float]:
-    """The mean gap over the second half of the rounds, for each seed."""
+    """The mean gap over the second half of the rounds of each seed."""
     frame = only(results.curves, agent=agent, instance=instance)
     half = frame.filter(pl.col("round") <= largest(frame, "round") / 2)
     both = ends(half).join(ends(frame), on="seed", suffix="_end")
@@ -88,7 +88,7 @@ def late_gaps(results: Results, agent: str, instance: str) -> list[float]:
 
 
 def late_share(results: Results, agent: str, instance: str) -> float:
-    """Mean gap in the second half of a run, relative to that in the first."""
+    """The mean gap in the second half of a run, divided by that in the first half."""
     frame = only(results.curves, agent=agent, instance=instance)
     length = largest(frame, "round")
     half = ends(frame.filter(pl.col("round") <= length / 2))
@@ -100,7 +100,7 @@ def late_share(results: Results, agent: str, instance: str) -> float:
 
 
 def last_mistake(results: Results, agent: str, instance: str) -> float:
-    """Median over the seeds of the round of the last mistake, whatever its size, up to the next checkpoint."""
+    """The checkpoint by which the last mistake above the smallest ε has happened: the median over the seeds."""
     frame = only(results.mistakes, agent=agent, instance=instance)
     frame = frame.filter(pl.col("eps") == pl.col("eps").min())
     final = frame.filter(pl.col("mistakes") == pl.col("mistakes").max().over("seed"))
@@ -108,7 +108,7 @@ def last_mistake(results: Results, agent: str, instance: str) -> float:
 
 
 def within(value: float, low: float, high: float) -> bool:
-    """Whether low ≤ value ≤ high; NaN is not."""
+    """Whether low ≤ value ≤ high; False for NaN."""
     return low <= value <= high
 
 

@@ -38,7 +38,7 @@ def _e16(full: bool) -> Mapping[str, Any]:
 
 
 def _late(results: Results, agent: str, family: str) -> list[float]:
-    """Mean gap in the second half of the rounds, for each ζ."""
+    """The mean gap in the second half of the rounds, for each ζ."""
     means = []
     for zeta in _ZETAS:
         gaps = late_gaps(results, agent, f"{family} zeta={zeta:g}")
@@ -106,7 +106,7 @@ def _ratio(a: float, b: float) -> float:
 
 
 def _rounds(results: Results) -> float:
-    """How many rounds those with contexts have."""
+    """The number of rounds of the instances with contexts."""
     return largest(only(results.curves, family="contexts"), "round")
 
 

@@ -1,4 +1,4 @@
-"""E14: agents for mixtures, features and tables side by side, how regret grows with H and d, and the VTR killer."""
+"""E14 compares agents for mixtures, features and tables, the growth of regret with H and d, and the VTR killer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _e14(full: bool) -> Mapping[str, Any]:
         "UCRLVTR": {"agent": "UCRLVTR"},
         "UPACVTR": {"agent": "UPACVTR"},
     }
-    pooled = {f"{name} (pooled)": {**given, "homogeneous": True} for name, given in mixture.items()}
+    pooled = {f"{name} (pooled)": {**table, "homogeneous": True} for name, table in mixture.items()}
     likely = {
         "NestedVTR + likelihood": {"agent": "NestedVTR", "likelihood": True},
         "NestedVTR + likelihood (pooled)": {"agent": "NestedVTR", "likelihood": True, "homogeneous": True},
@@ -120,13 +120,13 @@ def _e14_predictions(results: Results) -> list[Finding]:
             f"Expected from pilot runs: {claim}.", max(ratios) <= most, f"{numbers(ratios)} times."
         )
 
-    likely, told = "NestedVTR + likelihood (pooled)", "CertVI (pooled)"
+    likely, tabular = "NestedVTR + likelihood (pooled)", "CertVI (pooled)"
     same = [
         ratio("NestedVTR", "UCRLVTR (same radius)"),
         ratio("NestedVTR (pooled)", "UCRLVTR (same radius) (pooled)"),
         ratio("NestedVTR", "UCRLVTR (same radius)", _CUBE),
     ]
-    found = [
+    findings = [
         compared("NestedVTR has at most 1.3 times the regret of UCRL-VTR with the same radius", same, 1.3),
         compared(
             "UCRL-VTR as printed has more than 1.5 times the regret of NestedVTR",
@@ -146,13 +146,13 @@ def _e14_predictions(results: Results) -> list[Finding]:
         compared(
             "knowing the kernels is worth it at every horizon: at most half the regret of CertVI, which knows the"
             f" sizes of the tables only (mixture swim, H = {numbers(_SWIMS)})",
-            [ratio(likely, told, f"swim horizon={H}") for H in _SWIMS],
+            [ratio(likely, tabular, f"swim horizon={H}") for H in _SWIMS],
             0.5,
         ),
         compared(
             "not knowing them costs: where the features only name the triples (s, a, s'), on RiverSwim, CertVI has"
             " at most a tenth of the regret of NestedVTR, both pooled",
-            [ratio(told, "NestedVTR (pooled)", _RIVER)],
+            [ratio(tabular, "NestedVTR (pooled)", _RIVER)],
             0.1,
         ),
         compared(
@@ -174,7 +174,7 @@ def _e14_predictions(results: Results) -> list[Finding]:
         ),
         _same_algorithm(results),
     ]
-    return [*found, *_scaling(results), *_killed(results)]
+    return [*findings, *_scaling(results), *_killed(results)]
 
 
 def _same_algorithm(results: Results) -> Finding:
@@ -187,10 +187,10 @@ def _same_algorithm(results: Results) -> Finding:
 
 
 def _order(dim: int, horizon: int, episodes: float) -> float:
-    """Up to a constant, what theory allows a run that has learned the hard instance.
+    """The regret, up to a constant, that theory allows a run that has learned the hard instance.
 
-    Two actions that differ in one sign differ by 2·gap/(d − 1) in the chance to reach the goal, gap = 1/(2H), and that
-    is worth at most H − h. An action is chosen only while this difference D is below 2β times its width, so the
+    If two actions differ in one sign, their chances to reach the goal differ by D = 2·gap/(d − 1), gap = 1/(2H), and
+    the goal is worth at most H − h. The worse action is chosen only while D is below 2β times its width w, so the
     differences sum to at most Σ (2βw)²/D ≤ 8 β² log det(Σ)/D at each stage.
     """
     logdet = dim * math.log(1 + episodes / dim)

@@ -53,7 +53,7 @@ def _e08_predictions(results: Results) -> list[Finding]:
         rounds, regret = mean_curve(results, _OURS, instance)
         late = [(k, r) for k, r in zip(rounds, regret, strict=True) if k >= rounds[-1] / 100]
         slopes.append(exponent(*zip(*late, strict=True)))
-    found = [
+    findings = [
         Finding(
             "Regret grows no faster than √K, log factors aside: on contexts like these, with few actions, the"
             " exponent over the last two decades is well below 1/2.",
@@ -67,7 +67,7 @@ def _e08_predictions(results: Results) -> list[Finding]:
         means = frame.group_by("round").agg(pl.col("mistakes").mean()).sort("round")
         early = means.filter(pl.col("round") <= largest(means, "round") / 100)
         gained[agent] = means["mistakes"][-1] - early["mistakes"][-1]
-    found.append(
+    findings.append(
         Finding(
             "With two arms and a fixed gap OFUL returns to the bad arm about 4 log K times, for ever;"
             " NestedOFUL stops.",
@@ -76,7 +76,7 @@ def _e08_predictions(results: Results) -> list[Finding]:
             f"{gained[_OURS]:.1f}.",
         )
     )
-    return found
+    return findings
 
 
 E08 = Experiment(
