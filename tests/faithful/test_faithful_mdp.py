@@ -178,7 +178,7 @@ def test_flute_with_one_stage_is_upac_oful():
         assert least.min() > 0.0
         assert least.max() < 1.0
         assert a == decision.index
-        assert flute._waiting.level + 1 == decision.level
+        assert flute._ledger.waiting.level + 1 == decision.level
         flute.observe(features[s, a] @ theta, 0)
         bandit.update(decision, features[s, a] @ theta)
     assert [level.size for level in bandit.levels()] == [level.size for level in flute.levels()]

@@ -86,7 +86,7 @@ class LSVIUCB(LinearAgent):
         """Whether every bound is proven, with probability 1 − δ for the episodes foreseen or, if so, for all."""
         if isinstance(self._way, Bounding):
             return self._way.certified
-        return super().certified and self._episodes <= self.total_episodes
+        return super().certified and self.episodes <= self.total_episodes
 
     def levels(self) -> list[StageLevel]:
         """Size and radius of the set of all data of each stage."""
