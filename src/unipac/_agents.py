@@ -33,6 +33,8 @@ class Agent:
     """"bandit", "mdp" or "search"."""
     theorem: ClassVar[str] = "none"
     """What is proven of the algorithm as it stands: "uniform-PAC", "regret", "PAC" or "none"."""
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Keywords that are no longer taken, each with the sentence that the constructor refuses it with."""
 
     state: Any
     """All that was learned."""
