@@ -39,6 +39,8 @@ class Agent:
     """Whether ``absorb`` takes rounds or episodes that somebody else chose."""
     draws: ClassVar[bool] = False
     """Whether its choices depend on random numbers."""
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Keywords that are no longer taken, each with the sentence that the constructor refuses it with."""
 
     state: Any
     """All that was learned."""
