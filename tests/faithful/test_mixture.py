@@ -133,7 +133,7 @@ def test_with_two_stages_they_are_bandits(name, bandit):
     agent = unipac.AGENTS[name].made_for(mdp, radius="mixture", regularization=0.3, delta=0.1)
     arms = np.einsum("satd,t->sad", mdp.features, rewards[1, :, 0])
     other = unipac.AGENTS[bandit](
-        d, radius="mixture", noise=0.5, norm=1.0, regularization=0.3, delta=0.1, action_norm=agent.value_norm
+        d, radius="mixture", noise=0.5, norm=1.0, regularization=0.3, delta=0.1, action_norm=agent._value_norm
     )
     for k in range(2000):
         s = k % S

@@ -13,5 +13,6 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "mdp.protocol.agent": "EpisodicAgent FiniteAgent",
         "mdp.protocol.plan": "Episode Plan",
         "mdp.protocol.records": "EpisodeTrace StageLevel",
+        "mdp.tabular.counting.agent": "TabularAgent",
     },
 )

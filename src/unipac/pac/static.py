@@ -37,9 +37,7 @@ class StaticSearch(TargetedSearch):
     {parameters}
     """
 
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="for the ties"
-    )
+    seed: int = parameter(default=0, check=check.natural, words="for the ties")
     growth: float = parameter(
         default=1.1,
         check=check.positive,

@@ -1,9 +1,9 @@
 """Q-learning with ε-greedy choices (Watkins 1989): what everyone tries first.
 
-    pseudo-code                                                                        here
-    ε_k = max(ε_end, ε_start (1 − k/decay)) in episode k = 0, 1, ...                   _plan
-    a = a random action with probability ε_k, else argmax_a Q(s, a), ties at random       table
-    after (s, a, r, s'), n the visits of (s, a):                                       learn
+    pseudo-code                                                                   here
+    ε_k = max(ε_end, ε_start (1 − k/decay)) in episode k = 0, 1, ...              mdp.tabular.q_learning.QLearning._plan
+    a = a random one with probability ε_k, else argmax_a Q(s, a), ties at random  mdp.tabular.q_learning.table
+    after (s, a, r, s'), n the visits of (s, a):                                  mdp.tabular.q_learning.learn
       Q(s, a) += α_n (r + γ max_a' Q(s', a') − Q(s, a)), α_n = rate n^-power
 
 The choices of an episode are drawn before it: each stage meets one state, so that this is the same law. What an
@@ -81,8 +81,7 @@ def learn(
 
 
 def _share(name: str, value: float) -> float:
-    number = check.real(name, value)
-    check.require(0.0 <= number <= 1.0, name, "from 0 to 1", value)
+    check.require(0.0 <= (number := check.real(name, value)) <= 1.0, name, "from 0 to 1", value)
     return number
 
 
@@ -116,9 +115,7 @@ class QLearning(TabularAgent):
     initial_value: float = parameter(
         default=0.0, check=check.real, words="of every Q at first; a large one explores by itself"
     )
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = parameter(default=0, check=check.natural, words="of the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -150,5 +147,4 @@ class QLearning(TabularAgent):
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)
         check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
-        state: State = saved
-        return state
+        return State(*saved)

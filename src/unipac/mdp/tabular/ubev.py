@@ -1,9 +1,9 @@
 """UBEV: Algorithm 1 of Dann, Lattimore and Brunskill, *Unifying PAC and Regret* (NeurIPS 2017).
 
-    pseudo-code                                                              here
-    n(s, a, h), p̂ = n(s, a, s', h)/n, r̂ = mean reward                        base.counts
-    for h = H, ..., 1 and all (s, a):                                        base.backward
-      φ = √((2 llnp(n) + ln(3SAH/δ'))/n)                                     theory.ubev
+    pseudo-code                                        here
+    n(s, a, h), p̂ = n(s, a, s', h)/n, r̂ = mean reward  mdp.tabular.counting.counts.Counts
+    for h = H, ..., 1 and all (s, a):                  mdp.tabular.counting.backward.optimistic
+      φ = √((2 llnp(n) + ln(3SAH/δ'))/n)               theory.tabular.ubev_kernel
       EV = min(max V_{h+1}, p̂ V_{h+1} + (H − h) φ)
       Q_h(s, a) = min(1, r̂ + φ) + EV;  1 + max V_{h+1} if n = 0
     a_h = argmax_a Q_h(s_h, a)

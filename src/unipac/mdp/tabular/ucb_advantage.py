@@ -1,8 +1,8 @@
 """UCB-Advantage: Algorithm 1 of Zhang, Zhou and Ji (NeurIPS 2020), Q-learning with a reference value.
 
-    pseudo-code                                                                            here
-    V_h = Q_h = H − h + 1, Vref = H;  stages of e_1 = H, e_{i+1} = ⌊(1 + 1/H) e_i⌋ visits      State, _ends
-    after (s, a, s') at stage h, v = V_{h+1}(s'), w = Vref_{h+1}(s'):                      learn
+    pseudo-code                                                                          here
+    V_h = Q_h = H − h + 1, Vref = H; stages of e_1 = H, e_{i+1} = ⌊(1 + 1/H)e_i⌋ visits  mdp.tabular.ucb_advantage.State
+    after (s, a, s') at stage h, v = V_{h+1}(s'), w = Vref_{h+1}(s'):                    mdp.tabular.ucb_advantage.learn
       n, ň += 1;  μ += w, σ += w²;  μ̌ += v − w, σ̌ += (v − w)², υ̌ += v
       if n ends a stage of (h, s, a):
         b = 2 √(H² ι/ň)
@@ -12,8 +12,8 @@
     a_h = argmax_a Q_h(s_h, a)
     ι = log(8T(H²T³ + 3)/δ), T = K H;  N_0 = c_4 S A H⁵ ι H
 
-With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic
-rewards and K known beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
+With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic rewards and K known
+beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
 any c_4 keeps Q above Q*. It keeps no model: O(H) time for an episode. Vacuous below about 10⁶ episodes.
 """
 
@@ -101,8 +101,7 @@ class UCBAdvantage(TabularAgent):
         default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
     )
     total_episodes: int = parameter(
-        check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond",
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     reference_factor: float = parameter(
@@ -148,5 +147,4 @@ class UCBAdvantage(TabularAgent):
         within = np.abs(saved.Q).max() <= most >= np.abs(saved.V).max()
         within &= bool((np.abs(saved.sums) <= (1.0 + most) ** 2 * saved.visits[0]).all())
         check.require(bool(counts and within), "tables", "those of some episodes", "others")
-        state: State = saved
-        return state
+        return State(*saved)

@@ -1,9 +1,9 @@
 """UCBVI: Azar, Osband and Munos, *Minimax Regret Bounds for Reinforcement Learning* (ICML 2017).
 
-    pseudo-code                                                                        here
-    N(x, a) pooled over stages, p̂; N'_h(y) = visits of y at stage h                     base.counts, State.at_stage
-    L = ln(5SAT/δ), T = K H                                                            _plan
-    for h = H, ..., 1 and all (x, a) with N > 0:                                       base.backward
+    pseudo-code                                                      here
+    N(x, a) pooled over stages, p̂; N'_h(y) = visits of y at stage h  mdp.tabular.ucbvi.learn
+    L = ln(5SAT/δ), T = K H                                          mdp.tabular.ucbvi.UCBVI._plan
+    for h = H, ..., 1 and all (x, a) with N > 0:                     mdp.tabular.counting.backward.optimistic
       Q_h = min(Q_h of the episode before, H, r + p̂ V_{h+1} + b);  Q_h = H at first
     "hoeffding":  b = 7 H L/√N
     "bernstein":  b = √(8 L Var_p̂(V_{h+1})/N) + 14 H L/(3N)
@@ -45,18 +45,9 @@ class State(NamedTuple):
 
 
 @jit
-def learn(
-    state: State,
-    pairs: int,
-    n_actions: int,
-    states: Integers,
-    actions: Integers,
-    rewards: Array,
-    following: Integers,
-    with_rewards: bool,
-) -> None:
+def learn(state: State, states: Integers, counted: tuple[Any, ...]) -> None:
     """Count an episode, and the visits of states by stage."""
-    count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    count_episode(state.counts, *counted)
     for h in range(states.size):
         state.at_stage[h, states[h]] += 1
 
@@ -82,8 +73,7 @@ class UCBVI(TabularAgent):
         default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
     )
     total_episodes: int = parameter(
-        check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond",
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     bonus: str = parameter(
@@ -126,7 +116,7 @@ class UCBVI(TabularAgent):
 
     def _learn(self, episode: Episode) -> Change:
         self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
-        return learn, (self.state, *self._counted(episode))
+        return learn, (self.state, episode.state, self._counted(episode))
 
     @property
     def certified(self) -> bool:
