@@ -1,13 +1,13 @@
 """UCRL-VTR+: value-targeted regression weighted by estimated variances, after Zhou, Gu and Szepesvári (COLT 2021).
 
-    pseudo-code at stage h, V = Vup_{h+1}, x = φ_V, z = φ_{V²}, λ = 1/B²  here
+    pseudo-code at stage h, V = Vup_{h+1}, x = φ_V, z = φ_{V²}, λ = B⁻²  here
     Σ̂ = λI + Σ xxᵀ/σ̄², θ̂ = Σ̂⁻¹ Σ x V(s')/σ̄²
-    Σ̃ = λI + Σ zzᵀ, θ̃ = Σ̃⁻¹ Σ z V²(s')                                    mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._learn
-    Qup_h = min(H, r + ⟨θ̂, x⟩ + β̂ ‖x‖_{Σ̂⁻¹}), greedy                      mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._values
-    var = ⟨θ̃, z⟩ clipped to [0, H²] − (⟨θ̂, x⟩ clipped to [0, H])²         mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._variance
+    Σ̃ = λI + Σ zzᵀ, θ̃ = Σ̃⁻¹ Σ z V²(s')                                   mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._learn
+    Qup_h = min(H, r + ⟨θ̂, x⟩ + β̂ ‖x‖_{Σ̂⁻¹}), greedy                     mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._values
+    var = ⟨θ̃, z⟩ clipped to [0, H²] − (⟨θ̂, x⟩ clipped to [0, H])²        mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._variance
     σ̄² = max(H²/d, var + E)
     E = min(H², 2H β̌ ‖x‖_{Σ̂⁻¹}) + min(H², β̃ ‖z‖_{Σ̃⁻¹})
-    with L = log(4k²H/δ)                                                  mdp.mixture.ucrl_vtr_plus.radii
+    with L = log(4k²H/δ)                                                 mdp.mixture.ucrl_vtr_plus.radii
     β̂ = 8 √(d log(1 + k/λ) L) + 4 √d L + √λ B
     β̌ = 8d √(log(1 + k/λ) L) + 4 √d L + √λ B
     β̃ = 8 √(d H⁴ log(1 + kH⁴/(dλ)) L) + 4 H² L + √λ B
