@@ -23,7 +23,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "_agents": "load",
         "bandits.protocol.records": "Bounds Decision Level Trace",
         "mdp.protocol.records": "EpisodeTrace",
-        "pac.base": "Answer Batch",
+        "pac.protocol.records": "Answer Batch",
         "deployment.deployment": "Deployment",
     },
 )

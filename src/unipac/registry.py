@@ -57,7 +57,7 @@ _MODULES = {
     "CertifiedPlanning": "unipac.pac.certified_planning",
     "PPQ": "unipac.pac.ppq",
     "OPPQ": "unipac.pac.oppq",
-    "OLIVE": "unipac.pac.olive",
+    "OLIVE": "unipac.pac.olive.olive",
 }
 
 

@@ -12,7 +12,7 @@ from unipac._agents import agent, parameter
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.mdp.protocol.agent import FiniteAgent
 from unipac.mdp.protocol.plan import Plan
-from unipac.pac.base import BestArm, Request
+from unipac.pac import BestArm, Request
 
 # -- right ones --------------------------------------------------------------------------------
 
@@ -382,7 +382,8 @@ class CarelessTell(ToySearch):
     """Counts before it checks."""
 
     def tell(self, sums):
-        self._told(self._wanted, np.zeros(len(self._wanted.arms)))
+        batch = self.ask()
+        self._learn(batch, np.zeros(len(batch.arms)))
         super().tell(sums)
 
 

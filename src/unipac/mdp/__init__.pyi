@@ -18,6 +18,7 @@ from unipac.mdp.protocol.plan import Plan as Plan
 from unipac.mdp.protocol.records import EpisodeTrace as EpisodeTrace
 from unipac.mdp.protocol.records import StageLevel as StageLevel
 from unipac.mdp.tabular.cert_vi.cert_vi import CertVI as CertVI
+from unipac.mdp.tabular.counting.agent import TabularAgent as TabularAgent
 from unipac.mdp.tabular.psrl import PSRL as PSRL
 from unipac.mdp.tabular.q_learning import QLearning as QLearning
 from unipac.mdp.tabular.ubev import UBEV as UBEV

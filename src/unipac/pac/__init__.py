@@ -10,8 +10,9 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "pac.base": "Answer Batch BestArm Search",
-        "pac.episodes": "FunctionSearch",
+        "pac.best_arm": "BestArm",
         "pac.planning": "Planner Solution",
+        "pac.protocol.records": "Answer Batch Request",
+        "pac.protocol.search": "Search",
     },
 )
