@@ -1,12 +1,12 @@
 """CertifiedPlanning: plan in the model of all samples, then let fresh samples say how good the plan is.
 
-    pseudo-code                                                           here
+    pseudo-code                                                       here
     n = first samples of each anchor
-    for i = 1, 2, ...:                                                    pac.certified_planning.CertifiedPlanning._steps
-      V, π = optimal value and greedy policy of the model of all samples  pac.planning.Planner._planned
-      as many fresh samples: w_j = mean of V at anchor j, off by e_j      pac.planning.means
+    for i = 1, 2, ...:                                                pac.certified_planning.CertifiedPlanning._steps
+      V, π: optimal value, greedy policy of the model of all samples  pac.planning.Planner._planned
+      as many fresh samples: w_j = mean of V at anchor j, off by e_j  pac.planning.means
         each side of each of the K anchors at probability δ/(2K i(i+1))
-      up   = max_s [max_a r + γ⟨λ, w⟩ + γ⟨|λ|, e⟩] − V                    pac.planning.Planner._q
+      up   = max_s [max_a r + γ⟨λ, w⟩ + γ⟨|λ|, e⟩] − V                pac.planning.Planner._q
       down = max_s V − [r + γ⟨λ, w⟩ − γ⟨|λ|, e⟩ at a = π(s)]
       certificate = (up + down)/(1 − γ); stop if it is at most ε
 
