@@ -95,6 +95,11 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
     return number
 
 
+def natural(name: str, value: SupportsIndex) -> int:
+    """An integer from 0 on, such as a seed."""
+    return count(name, value, least=0)
+
+
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     """One of the allowed words."""
     require(

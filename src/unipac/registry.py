@@ -57,7 +57,7 @@ _MODULES = {
     "CertifiedPlanning": "unipac.pac.certified_planning",
     "PPQ": "unipac.pac.ppq",
     "OPPQ": "unipac.pac.oppq",
-    "OLIVE": "unipac.pac.olive",
+    "OLIVE": "unipac.pac.olive.olive",
 }
 
 
@@ -97,8 +97,3 @@ FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
     )
 )
 """Feature maps that a file may name."""
-
-
-def below(package: str) -> Mapping[str, type[Any]]:
-    """The agents whose modules lie below a package, such as "unipac.bandits"."""
-    return _Lazy({name: module for name, module in _MODULES.items() if module.startswith(f"{package}.")})

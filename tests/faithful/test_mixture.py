@@ -103,7 +103,9 @@ def test_agent_is_what_its_pseudo_code_says(name, world, told):
             s = t
         columns = (np.array(column) for column in (states, actions, following))
         visited, chosen, after = columns
-        agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after))
+        agent._commit(
+            agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after)), 0
+        )
         slow.learn(states, actions, following)
         sizes = [len([level for level in agent.levels() if level.stage == m + 1]) for m in range(slow.M)]
         assert sizes == [len(stack) for stack in slow.stacks]
@@ -131,7 +133,7 @@ def test_with_two_stages_they_are_bandits(name, bandit):
     agent = unipac.AGENTS[name].made_for(mdp, radius="mixture", regularization=0.3, delta=0.1)
     arms = np.einsum("satd,t->sad", mdp.features, rewards[1, :, 0])
     other = unipac.AGENTS[bandit](
-        d, radius="mixture", noise=0.5, norm=1.0, regularization=0.3, delta=0.1, action_norm=agent.value_norm
+        d, radius="mixture", noise=0.5, norm=1.0, regularization=0.3, delta=0.1, action_norm=agent._value_norm
     )
     for k in range(2000):
         s = k % S

@@ -1,12 +1,12 @@
 """ALBA: Tao, Blanco and Zhou (2018), with rounded designs instead of random draws.
 
-    pseudo-code                                                                        here
-    active = all; for r = 0, 1, ...: until |active| ≤ max(1, ⌊d/2^r⌋):                 ALBA._steps
+    pseudo-code                                                                  here
+    active = all; for r = 0, 1, ...: until |active| ≤ max(1, ⌊d/2^r⌋):           pac.alba.ALBA._steps
       for s = 1, 2, ...: e = 2^-s
-        λ: design for the active targets on the arms in their span, v its value        linalg.design.design
+        λ: design for the active targets on the arms in their span, v its value  linalg.design.design
         pull ⌈λ_x N⌉ times each of these, N = 2 v R² (2/e)² lg
         lg = log(2(m − 1) (r+1)(r+2) s(s+1)/δ)
-        θ̂: least squares of this phase alone; drop what is surely worse                fit.Fit.eliminate
+        θ̂: least squares of this phase alone; drop what is surely worse          linalg.fit.Fit.eliminate
 
 The paper draws arms at random from λ and uses another estimator. Here the design is rounded up and the test is that of
 RAGE, so that a certificate exists at every moment; its rate Σ_{i ≤ d} 1/Δ_i² is not proven again for this form.
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from unipac._agents import agent
 from unipac.linalg.design import RANK, Span, design
-from unipac.pac.base import Steps
-from unipac.pac.phases import TargetedSearch, better
+from unipac.pac.best_arm import BestArm, better
+from unipac.pac.protocol.records import Steps
 
 
 @agent
-class ALBA(TargetedSearch):
+class ALBA(BestArm):
     """Halves the dimension of what is left, phase by phase.
 
     {parameters}

@@ -1,12 +1,12 @@
 """CertifiedPlanning: plan in the model of all samples, then let fresh samples say how good the plan is.
 
-    pseudo-code                                                                        here
+    pseudo-code                                                       here
     n = first samples of each anchor
-    for i = 1, 2, ...:                                                                 CertifiedPlanning._steps
-      V, π = optimal value and greedy policy of the model that all samples make        Planner._planned
-      as many fresh samples again: w_j = mean of V at anchor j, off by e_j             planning.means
+    for i = 1, 2, ...:                                                pac.certified_planning.CertifiedPlanning._steps
+      V, π: optimal value, greedy policy of the model of all samples  pac.planning.Planner._planned
+      as many fresh samples: w_j = mean of V at anchor j, off by e_j  pac.planning.means
         each side of each of the K anchors at probability δ/(2K i(i+1))
-      up   = max_s [max_a r + γ⟨λ, w⟩ + γ⟨|λ|, e⟩] − V                                 Planner._q, _error
+      up   = max_s [max_a r + γ⟨λ, w⟩ + γ⟨|λ|, e⟩] − V                pac.planning.Planner._q
       down = max_s V − [r + γ⟨λ, w⟩ − γ⟨|λ|, e⟩ at a = π(s)]
       certificate = (up + down)/(1 − γ); stop if it is at most ε
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.pac.base import Request, Steps
 from unipac.pac.planning import Found, Planner, means
+from unipac.pac.protocol.records import Request, Steps
 
 
 @agent
@@ -49,7 +49,7 @@ class CertifiedPlanning(Planner):
         best, certificate = self._start, self._largest_gap
         if certificate <= self.eps:
             return best, certificate
-        every = np.arange(len(self.rewards))
+        every = np.arange(len(self._r))
         arms, each = self._each(self.first)
         counts = yield Request(arms, each, best, certificate)
         i = 0

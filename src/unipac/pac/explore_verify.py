@@ -1,9 +1,9 @@
 """Explore-Verify: the framework of Karnin (2016), with RAGE as explorer.
 
-    pseudo-code                                                                         here
-    for i = 1, 2, ...:                                                                  ExploreVerify._steps
-      ẑ: RAGE at confidence max(κ/i², δ), κ = 0.1; gaps ĝ by least squares on its pulls RAGE._explore
-      λ = argmin max_{x ≠ ẑ} ‖ẑ − x‖²_{A(λ)⁻¹}/ĝ_x², v its value                        linalg.design.design
+    pseudo-code                                                               here
+    for i = 1, 2, ...:                                                        pac.explore_verify.ExploreVerify._steps
+      ẑ: RAGE at max(κ/i², δ), κ = 0.1; gaps ĝ by least squares on its pulls  pac.rage.RAGE._explore
+      λ = argmin max_{x ≠ ẑ} ‖ẑ − x‖²_{A(λ)⁻¹}/ĝ_x², v its value              linalg.design.design
       pull ⌈λ_x N⌉ fresh times, N = 1.1 v R² (√(2 lg) + √(2 log 2n))², lg = log(i(i+1)/δ)
       accept ẑ if max_x ⟨θ̂, x − ẑ⟩ + R ‖x − ẑ‖_{V⁻¹} √(2 lg) ≤ ε
 
@@ -23,8 +23,8 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.design import design
 from unipac.linalg.fit import Fit
-from unipac.pac.base import Request, Steps
-from unipac.pac.phases import better
+from unipac.pac.best_arm import better
+from unipac.pac.protocol.records import Request, Steps
 from unipac.pac.rage import RAGE
 
 

@@ -1,13 +1,13 @@
 """LazyTrackAndStop: track the optimal proportions, improved by one step a round; after Jedra and Proutiere (2020).
 
-    pseudo-code                                                                         here
-    w = 1/n; for t = 0, 1, ...: θ̂ by ridge regression on all pulls                      LazyTrackAndStop._steps
+    pseudo-code                                                     here
+    w = 1/n; for t = 0, 1, ...: θ̂ by ridge regression on all pulls  pac.lazy_track_and_stop.LazyTrackAndStop._steps
       stop as LinGapE: max_j ⟨θ̂, z_j − z_i⟩ + C ‖z_j − z_i‖_{V⁻¹} ≤ ε, i = argmax ⟨θ̂, z_i⟩
       pull the rarest arm if it has fewer than √t/(2n) pulls; else
-        y = z_i − z_j with the largest ‖y‖²_{A(w)⁻¹}/⟨θ̂, y⟩²                            the hardest alternative
-        w ← 0.98 w + 0.02 e_x,  x = argmax (xᵀA(w)⁻¹y)²                                  a Frank-Wolfe step
+        y = z_i − z_j with the largest ‖y‖²_{A(w)⁻¹}/⟨θ̂, y⟩²
+        w ← 0.98 w + 0.02 e_x,  x = argmax (xᵀA(w)⁻¹y)²
         pull argmin_x (count_x − t w_x)
-    C = √(R² [log det(V/λ) + 2 log(1/δ)] + λS²)                                          theory.radii.mixture
+    C = √(R² [log det(V/λ) + 2 log(1/δ)] + λS²)                     theory.radii.mixture
 
 The certificate rests on the mixture bound alone, whatever is pulled. The paper's step for w is larger.
 """
@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.design import Span
-from unipac.pac.base import Request, Steps
-from unipac.pac.phases import TargetedSearch, better
+from unipac.pac.best_arm import BestArm, better
+from unipac.pac.protocol.records import Request, Steps
 from unipac.theory import radii
 
 Array = NDArray[np.float64]
 
 
 @agent
-class LazyTrackAndStop(TargetedSearch):
+class LazyTrackAndStop(BestArm):
     """Follows the proportions that are best for the estimated parameter.
 
     {parameters}

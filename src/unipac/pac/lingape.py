@@ -1,11 +1,11 @@
 """LinGapE: Algorithm 1 of Xu, Honda and Sugiyama (2018), greedy form, with a smaller radius.
 
-    pseudo-code, for arms X and targets Z (those arms, if none are given)           here
-    pull every arm once; A = λI + Σ x xᵀ, b = Σ x r, θ̂ = A⁻¹b                        linalg.ridge
-    repeat                                                                           LinGapE._steps
-      i = argmax ⟨θ̂, z_i⟩,  j = argmax_{j ≠ i} ⟨θ̂, z_j − z_i⟩ + C ‖z_j − z_i‖_{A⁻¹}  compare
+    pseudo-code, for arms X and targets Z (those arms, if none are given)            here
+    pull every arm once; A = λI + Σ x xᵀ, b = Σ x r, θ̂ = A⁻¹b                        pac.lingape.learn
+    repeat                                                                           pac.lingape.LinGapE._steps
+      i = argmax ⟨θ̂, z_i⟩,  j = argmax_{j ≠ i} ⟨θ̂, z_j − z_i⟩ + C ‖z_j − z_i‖_{A⁻¹}  pac.lingape.compare
       stop with i if that is at most ε
-      pull argmin_{a ∈ X} ‖z_i − z_j‖_{(A + a aᵀ)⁻¹}                                  compare
+      pull argmin_{a ∈ X} ‖z_i − z_j‖_{(A + a aᵀ)⁻¹}                                 pac.lingape.compare
     C = √(R² [log det(A/λ) + 2 log(1/δ)] + λS²)                                      theory.radii.mixture
 
 The paper has C = R √(2 log(n² det(A)^½/(δ λ^{d/2}))) + √λ S. The mixture bound holds for all directions and all
@@ -25,8 +25,8 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._jit import jit
 from unipac.linalg import ridge
-from unipac.pac.base import Request, Steps
-from unipac.pac.phases import TargetedSearch
+from unipac.pac.best_arm import BestArm
+from unipac.pac.protocol.records import Request, Steps
 from unipac.theory import radii
 
 Array = NDArray[np.float64]
@@ -98,7 +98,7 @@ def compare(rows: Array, X: Array, Z: Array, same: bool, C: float) -> tuple[int,
 
 
 @agent
-class LinGapE(TargetedSearch):
+class LinGapE(BestArm):
     """Pull what tells the best arm from its nearest rival.
 
     {parameters}

@@ -1,9 +1,9 @@
 """OPPQ: parametric Q-learning with variance reduction from below, Algorithm 2 of Yang and Wang (2019), certified.
 
-    pseudo-code                                                                        here
-    V ≤ V^π: π greedy for the rewards alone                                            Planner._start
-    for i = 1, 2, ...: failures δ/(K(R + 2) i(i+1)) for each side of each mean         OPPQ._steps
-      V0 = V; w0, e0: means of V0 over m fresh samples of each anchor                  planning.means
+    pseudo-code                                                                 here
+    V ≤ V^π: π greedy for the rewards alone                                     pac.planning.Planner
+    for i = 1, 2, ...: failures δ/(K(R + 2) i(i+1)) for each side of each mean  pac.oppq.OPPQ._steps
+      V0 = V; w0, e0: means of V0 over m fresh samples of each anchor           pac.planning.means
       certificate = max_s [max_a r + γ⟨λ, w0 + e0⟩ − V0]/(1 − γ); stop if at most ε
       R times: wd, ed: means of V − V0 over m1 fresh samples
                w = clip(w0 + wd − e0 − ed, min V, 1/(1 − γ))
@@ -24,8 +24,8 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent
-from unipac.pac.base import Request, Steps
 from unipac.pac.planning import MOST_SAMPLES, Found, Planner, means
+from unipac.pac.protocol.records import Request, Steps
 
 
 @agent
@@ -44,7 +44,7 @@ class OPPQ(Planner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        convex = self.coefficients is None or bool((self.coefficients >= 0).all())
+        convex = self._weights is None or bool((self._weights >= 0).all())
         check.require(convex, "coefficients", ">= 0", self.coefficients)
         most = 8 * self._log(100) / ((1 - self.discount) ** 3 * self.eps**2)
         check.require(

@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import floats, read_only
 from unipac.envs import DiscountedMDP
 from unipac.envs.mdps.discounted import discount_factor
-from unipac.pac.base import Batch, Search
+from unipac.pac.protocol.records import Batch
+from unipac.pac.protocol.search import Search
 from unipac.theory import sampling
 
 Array = NDArray[np.float64]
@@ -79,8 +80,9 @@ class PolicySearch(Search):
     def answer(self) -> Solution:
         """The policy so far, with a certificate that holds at every moment."""
         with self._lock:
-            policy, value, lower = (array.copy() for array in self._index)
-            return Solution(policy, self._certificate, self._pulls, self._counts.copy(), value, lower)
+            now = self._now
+        policy, value, lower = (array.copy() for array in now.index)
+        return Solution(policy, now.certificate, now.pulls, now.counts.copy(), value, lower)
 
     def _best(self) -> str:
         return "policy"
@@ -103,23 +105,26 @@ class Planner(PolicySearch):
 
     samples: ClassVar[str] = "next states"
 
-    rewards: Any = parameter(default=None, words="(S, A), what each pair pays, from 0 to 1", kw_only=False)
+    rewards: ArrayLike = parameter(words="(S, A), what each pair pays, from 0 to 1", kw_only=False)
     discount: float = parameter(default=0.9, check=discount_factor, words="γ, from 0 to 1 - 1e-6")
-    anchors: Any = parameter(
+    anchors: ArrayLike | None = parameter(
         default=None, words="(K,), numbers s·A + a of the pairs to sample; all if not given"
     )
-    coefficients: Any = parameter(default=None, words="(S, A, K), λ with sums 1; needed with anchors")
+    coefficients: ArrayLike | None = parameter(
+        default=None, words="(S, A, K), λ with sums 1; needed with anchors"
+    )
 
     def _check_parameters(self) -> None:
         r = floats("rewards", self.rewards).copy()
         check.require(r.ndim == 2 and r.size > 0, "rewards", "of shape (S, A), not empty", r.shape)
         check.require(bool(((r >= 0) & (r <= 1)).all()), "rewards", "from 0 to 1", r)
-        self.rewards = read_only(r)
+        self.rewards, self._r = read_only(r), r
         both = (self.anchors is None) == (self.coefficients is None)
         check.require(both, "anchors", "given together with coefficients", self.anchors)
         self._anchors, self._mass = np.arange(r.size), 1.0
+        self._weights: Array | None = None
         if self.anchors is not None:
-            self._read_anchors(r)
+            self._read_anchors(r, self.anchors, self.coefficients)
         every = np.arange(len(r))
         greedy = r.argmax(axis=1)
         paid = r[every, greedy]
@@ -127,13 +132,13 @@ class Planner(PolicySearch):
         self._start = Found(greedy, paid + rest * paid.min(), paid + rest * paid.min())
         self._largest_gap = float(rest * (paid.max() - paid.min()))
 
-    def _read_anchors(self, r: Array) -> None:
-        given = np.asarray(self.anchors)
+    def _read_anchors(self, r: Array, anchors: ArrayLike, coefficients: Any) -> None:
+        given = np.asarray(anchors)
         sound = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
         sound = sound and bool(((given >= 0) & (given < r.size)).all())
-        check.require(sound, "anchors", f"integers of shape (K,) from 0 to {r.size - 1}", self.anchors)
+        check.require(sound, "anchors", f"integers of shape (K,) from 0 to {r.size - 1}", anchors)
         self._anchors = given.astype(np.int64)
-        weights = floats("coefficients", self.coefficients).copy()
+        weights = floats("coefficients", coefficients).copy()
         shape = (*r.shape, len(given))
         check.require(weights.shape == shape, "coefficients", f"of shape {shape}", weights.shape)
         summed = bool((np.abs(weights.sum(axis=2) - 1) <= _SUM_TOLERANCE).all())
@@ -141,6 +146,7 @@ class Planner(PolicySearch):
         self._mass = float(np.abs(weights).sum(axis=2).max())
         check.require(self._mass <= 1e6, "coefficients", "such that Σ_j |λ_j| is at most 1e6", self._mass)
         self.anchors, self.coefficients = read_only(self._anchors), read_only(weights)
+        self._weights = weights
 
     @classmethod
     def made_for(
@@ -159,22 +165,22 @@ class Planner(PolicySearch):
         return cls(**{**told, **parameters})
 
     def _check_instance(self, instance: Any) -> None:
-        fits = isinstance(instance, DiscountedMDP) and np.array_equal(instance.rewards, self.rewards)
+        fits = isinstance(instance, DiscountedMDP) and np.array_equal(instance.rewards, self._r)
         fits = fits and instance.discount == self.discount
         check.require(fits, "instance", "a DiscountedMDP with these rewards and this discount", instance)
 
     # -- what is told --------------------------------------------------------------------------
 
     def _n_arms(self) -> int:
-        return int(self.rewards.size)
+        return int(self._r.size)
 
     def _nothing(self) -> Integers:
-        return np.empty((0, len(self.rewards)), dtype=np.int64)
+        return np.empty((0, len(self._r)), dtype=np.int64)
 
     def _read(self, sums: Any, batch: Batch) -> Integers:
         """How often each next state came, (m, S): integers with the sums that were asked for."""
         told = floats("counts", sums)
-        shape = (len(batch.arms), len(self.rewards))
+        shape = (len(batch.arms), len(self._r))
         check.require(told.shape == shape, "counts", f"of shape {shape}, by pair and next state", told.shape)
         whole = bool(((told >= 0) & (told == np.floor(told)) & (told <= MOST_SAMPLES)).all())
         check.require(whole, "counts", "numbers of next states", told)
@@ -190,13 +196,13 @@ class Planner(PolicySearch):
 
     def _q(self, w: Array) -> Array:
         """Q = r + γ ⟨λ, w⟩, (S, A), from the means of a value at the anchors, (K,)."""
-        mixed = w.reshape(self.rewards.shape) if self.coefficients is None else self.coefficients @ w
-        found: Array = self.rewards + self.discount * mixed
+        mixed = w.reshape(self._r.shape) if self._weights is None else self._weights @ w
+        found: Array = self._r + self.discount * mixed
         return found
 
     def _error(self, e: Array) -> Array:
         """γ ⟨|λ|, e⟩, (S, A): how far that may be off."""
-        mixed = e.reshape(self.rewards.shape) if self.coefficients is None else np.abs(self.coefficients) @ e
+        mixed = e.reshape(self._r.shape) if self._weights is None else np.abs(self._weights) @ e
         found: Array = self.discount * mixed
         return found
 

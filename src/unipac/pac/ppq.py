@@ -1,8 +1,8 @@
 """PPQ: phased parametric Q-learning, Algorithm 1 of Yang and Wang (2019), with constants that are proven.
 
-    pseudo-code                                                                        here
-    w = 0; V_w(s) = clip(max_a r + γ⟨λ(s, a), w⟩, 0, 1/(1 − γ))                        PPQ._steps
-    for R phases: w_j = mean of V_w over m fresh samples of anchor j                   theory.sampling.ppq_samples
+    pseudo-code                                                       here
+    w = 0; V_w(s) = clip(max_a r + γ⟨λ(s, a), w⟩, 0, 1/(1 − γ))       pac.ppq.PPQ._steps
+    for R phases: w_j = mean of V_w over m fresh samples of anchor j  theory.sampling.ppq_samples
     answer: π(s) = argmax_a r + γ⟨λ(s, a), w⟩
 
 The paper leaves the constant of m free. With e = √(log(2KR/δ)/(2m))/(1 − γ), Hoeffding's width for all phases and
@@ -16,8 +16,8 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent
-from unipac.pac.base import Request, Steps
 from unipac.pac.planning import MOST_SAMPLES, Found, Planner
+from unipac.pac.protocol.records import Request, Steps
 from unipac.theory import sampling
 
 

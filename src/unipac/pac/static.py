@@ -1,7 +1,7 @@
 """A path of pulls that never sees a reward, tested now and then: shared by GAllocation and XYStatic.
 
-    pseudo-code (Soare, Lazaric and Munos 2014, section 4)                                here
-    pull r independent arms once; then x_t = argmin_x max_{y ∈ Y} ‖y‖²_{(A + xxᵀ)⁻¹}      StaticSearch._steps
+    pseudo-code (Soare, Lazaric and Munos 2014, section 4)                            here
+    pull r independent arms once; then x_t = argmin_x max_{y ∈ Y} ‖y‖²_{(A + xxᵀ)⁻¹}  pac.static.StaticSearch._steps
     at times that grow by 1.1, the i-th time: ẑ = argmax ⟨θ̂, z⟩; stop with it if
       max_z ⟨θ̂, z − ẑ⟩ + R ‖z − ẑ‖_{A⁻¹} √(2 lg) ≤ ε,  lg = log((m − 1) π² i²/(6 δ))
 
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.design import Span
-from unipac.pac.base import Request, Steps
-from unipac.pac.phases import TargetedSearch, better
+from unipac.pac.best_arm import BestArm, better
+from unipac.pac.protocol.records import Request, Steps
 
 Array = NDArray[np.float64]
 
@@ -31,15 +31,13 @@ TIED = 1e-9
 
 
 @agent
-class StaticSearch(TargetedSearch):
+class StaticSearch(BestArm):
     """Pulls arms in an order that was fixed before; the algorithms say what it shall make known.
 
     {parameters}
     """
 
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="for the ties"
-    )
+    seed: int = parameter(default=0, check=check.natural, words="for the ties")
     growth: float = parameter(
         default=1.1,
         check=check.positive,

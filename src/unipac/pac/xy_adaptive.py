@@ -1,11 +1,11 @@
 """XY-adaptive: Algorithm 2 of Soare, Lazaric and Munos (2014).
 
-    pseudo-code                                                                        here
-    active = all; v_0 = 1; for j = 1, 2, ...:                                          XYAdaptive._steps
-      λ = argmin max over pairs of active arms of ‖z − z'‖²_{A(λ)⁻¹}, ρ its value      linalg.design.design
-      pull ⌈λ_x N⌉ times each arm, N = ρ/(α v_{j−1}): the widest pair shrinks by α     phases
+    pseudo-code                                                                     here
+    active = all; v_0 = 1; for j = 1, 2, ...:                                       pac.xy_adaptive.XYAdaptive._steps
+      λ = argmin max over pairs of active arms of ‖z − z'‖²_{A(λ)⁻¹}, ρ its value   linalg.design.design
+      pull ⌈λ_x N⌉ times each arm, N = ρ/(α v_{j−1}): the widest pair shrinks by α  pac.best_arm.BestArm._batch
       v_j = max over these pairs of ‖z − z'‖²_{V⁻¹}, as reached
-      θ̂: least squares of this phase alone; drop what is surely worse                  fit.Fit.eliminate
+      θ̂: least squares of this phase alone; drop what is surely worse               linalg.fit.Fit.eliminate
 
 The test is that of RAGE: strict, with lg = log(2(m − 1) j(j+1)/δ) over pairs of active arms with the best one. The
 phases do not depend on the noise level, so a small one is not made use of in the first of them.
@@ -20,13 +20,13 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.linalg.design import design, differences
-from unipac.pac.base import Steps
-from unipac.pac.phases import TargetedSearch, better
+from unipac.pac.best_arm import BestArm, better
+from unipac.pac.protocol.records import Steps
 from unipac.theory.elimination import phase_log
 
 
 @agent
-class XYAdaptive(TargetedSearch):
+class XYAdaptive(BestArm):
     """Phases of optimal designs for what is left, each a given factor more precise than the last.
 
     {parameters}

@@ -1,7 +1,8 @@
 """Finite MDPs as Gymnasium environments.
 
-``import unipac.envs`` registers the ids in `IDS`. Gymnasium imports the module itself if the id names it:
-``gymnasium.make("unipac:unipac/RiverSwim-v0")``. (Since version 1.0 Gymnasium ignores entry points.)
+``import gymnasium, unipac`` registers the ids in ``unipac.envs.gymnasium.IDS``. Gymnasium may also import them itself:
+``gymnasium.make("unipac:unipac/RiverSwim-v0")``. Where ``unipac`` came before Gymnasium, which it does not import,
+``import unipac.envs.gymnasium`` registers them.
 """
 
 from __future__ import annotations
@@ -14,25 +15,22 @@ import numpy as np
 from unipac import _checks as check
 from unipac.envs.arrays import FloatArray
 from unipac.envs.catalogue import MDPS
-from unipac.envs.gymnasium.ids import IDS, register
 from unipac.envs.mdps.finite_mdp import FiniteMDP
-
-__all__ = ["IDS", "LinearMDPEnv", "register"]
 
 
 class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     """A `FiniteMDP`, linear or not, played one step at a time.
 
-    Observations are states; both states and actions are ``Discrete``. An episode ends in a terminal state
-    of the MDP or after `horizon` steps, with ``terminated`` = True, not ``truncated``: by definition of the
-    problem the sum of rewards ends there, and the value afterwards is 0. ``info["stage"]`` is the stage, from
-    1, at which the next action will be taken; it is horizon + 1 at the end. So whether a step terminates
-    depends on the stage, too: agents that pool the stages must ``play(mdp)`` instead.
+    Observations are states and actions are actions, both ``Discrete``. An episode ends in a terminal state
+    of the MDP or after `horizon` steps, with ``terminated`` = True, not ``truncated``: the sum of rewards
+    ends there by the definition of the problem, and the value of what follows is 0. ``info["stage"]`` is
+    the stage, from 1, at which the next action will be taken; it is horizon + 1 at the end. So an episode ends
+    otherwise at the last stage than before: agents that pool the stages must ``play(mdp)`` instead.
 
     Args:
         mdp: any FiniteMDP, or the name of one in ``unipac.envs.MDPS``.
         render_mode: None; there is nothing to draw.
-        arguments: arguments of the factory, if ``mdp`` is a name.
+        arguments: arguments of the factory, if the MDP is given by name.
 
     Attributes:
         mdp: the MDP.
@@ -68,7 +66,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
-        """Begin an episode; the first state is drawn unless ``options={"state": s}`` sets it."""
+        """Begin an episode; the first state is drawn, or given as ``options={"state": s}``."""
         options = options or {}
         unknown = sorted(map(str, options.keys() - {"state"}))
         check.require(not unknown, "options", "a dict with at most the key 'state'", options)
@@ -82,7 +80,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         return np.int64(self._state), {"stage": 1}
 
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
-        """Take an action; the class docstring says when an episode ends."""
+        """Take an action; see the class for the end of the episode."""
         if self._stage > self.mdp.horizon:
             raise gymnasium.error.ResetNeeded("reset the environment before the first step of an episode")
         chosen = check.count("action", action, least=0, most=self.mdp.n_actions - 1)
@@ -97,6 +95,3 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
 
     def _draw(self, probabilities: FloatArray) -> int:
         return int(self.np_random.choice(len(probabilities), p=probabilities))
-
-
-register()

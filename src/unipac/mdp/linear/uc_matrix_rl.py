@@ -12,6 +12,7 @@ nothing is certified then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class UCMatrixRL(EpisodicAgent):
 
     >>> from unipac.envs import random_simplex
     >>> mdp = random_simplex(3, 2, 2, 2)
-    >>> agent = UCMatrixRL(mdp.features, horizon=2, episodes=50)
+    >>> agent = UCMatrixRL(mdp.features, horizon=2, total_episodes=50)
     >>> trace = agent.play(mdp, episodes=50, seed=0)
     >>> bool((trace.bound + 1e-9 >= trace.gap).all()), agent.guarantee
     (True, 'regret')
@@ -67,11 +68,8 @@ class UCMatrixRL(EpisodicAgent):
     regularization: float = parameter(
         default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
     )
-    total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the radius is made. Also given as ``episodes``"
-    )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    total_episodes: int = parameter(check=check.count, words="K, for how many episodes the radius is made")
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
@@ -115,7 +113,7 @@ class UCMatrixRL(EpisodicAgent):
     @property
     def certified(self) -> bool:
         """Whether every bound is proven to stay above Q*: with ψ one-hot, for the episodes foreseen."""
-        return self.psi is None and self._episodes <= self.total_episodes
+        return self.psi is None and self.episodes <= self.total_episodes
 
     def _plan(self) -> Plan:
         H, S = self.horizon, self.n_states
@@ -134,15 +132,17 @@ class UCMatrixRL(EpisodicAgent):
             action[h, 0], V[h] = Q.argmax(axis=1), Q.max(axis=1)
         return Plan(action, np.zeros_like(action), V[0], None, True)
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> State:
+        gram, rewards, arrivals = (array.copy() for array in self.state)
         for h, (s, a, r, t) in enumerate(
             zip(episode.state, episode.action, episode.reward, episode.following, strict=True)
         ):
             phi = self.features[s, a]
-            self.state.gram[h] += np.outer(phi, phi)
-            self.state.rewards[h] += (r - self._centre[h]) * phi
+            gram[h] += np.outer(phi, phi)
+            rewards[h] += (r - self._centre[h]) * phi
             if t >= 0:
-                self.state.arrivals[h] += np.outer(phi, self._psi[t])
+                arrivals[h] += np.outer(phi, self._psi[t])
+        return State(gram, rewards, arrivals)
 
     def _restored(self, saved: Any) -> State:
         for array, model in zip(saved, self._empty(), strict=True):

@@ -1,17 +1,17 @@
 """NestedVTR: value-targeted regression over nested levels, with a certificate before every episode.
 
-    pseudo-code, M stacks of levels (one for each stage but the last, or one for all)      here
-    before an episode, for h = H, ..., 1, with V = Vup_{h+1}, u = max V − min V:           base.planning.choose
-      W = (V − min V)/u,  x(s, a) = Σ_t φ(s, a, t) W(t)                                    base.regression.integrate
+    pseudo-code, M stacks of levels: one, or one for each stage but the last  here
+    before an episode, for h = H, ..., 1, V = Vup_{h+1}, u = max V − min V:   mdp.mixture.regression.planning.choose
+      W = (V − min V)/u,  x(s, a) = Σ_t φ(s, a, t) W(t)                       mdp.mixture.regression.kernels.integrate
       Qup_h = r + clip(min V + u min_l [⟨θ^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}], min V, max V)
       π_h = argmax_a Qup_h, Vup_h = max_a Qup_h: one V for all levels
-    Vlow_h of π the same with max_l [⟨θ^l, x⟩ − β_l ‖x‖]                                   base.planning.certify
+    Vlow_h of π the same with max_l [⟨θ^l, x⟩ − β_l ‖x‖]                      mdp.mixture.regression.planning.certify
     certificate(s) = Vup_1(s) − Vlow_1(s)
-    after (s, a, s') at stage h < H: l = the first level with ‖x‖_{(Σ^l)⁻¹} > 2^-l,        linalg.levels NESTED
-      else a new one; add (x, W(s')) to the levels from l on
-    β_l = √(¼ [log det(Σ^l/λ) + 2 log(1/δ_l)] + λB²)                                       theory.radii.mixture
-    δ_l = δ/(2M l(l+1)), and δ/(2M) for all data, which are the last level                 base.regression.set_radii
-    likelihood: δ/2 for all this, δ/(2M) for the likelihood set of each stack              base.likelihood
+    after (s, a, s') at stage h < H: add (x, W(s')) to the levels from l on   linalg.levels.add
+      l = the first level with ‖x‖_{(Σ^l)⁻¹} > 2^-l, else a new one           linalg.levels.level_of
+    β_l = √(¼ [log det(Σ^l/λ) + 2 log(1/δ_l)] + λB²)                          theory.radii.mixture
+    δ_l = δ/(2M l(l+1)), and δ/(2M) for all data, which are the last level    mdp.mixture.regression.kernels.set_radii
+    likelihood: δ/2 for all this, δ/(2M) for the likelihood set of a stack    mdp.mixture.regression.likelihood.Sets
 
 ``targets="widest"``: of the x of Vup and that of Vlow the wider one, at the level where the test of one of them first
 fails, with its own target. Theorem: ``docs/agents/nested_vtr.md``.
@@ -42,7 +42,7 @@ class NestedVTR(MixtureAgent):
         (True, True)
     """
 
-    rule: ClassVar[int] = NESTED
+    _rule: ClassVar[int] = NESTED
     theorem: ClassVar[str] = "uniform-PAC"
 
     targets: str = parameter(
@@ -58,7 +58,5 @@ class NestedVTR(MixtureAgent):
         "and θ their weights",
     )
 
-    @property
-    def widest(self) -> bool:
-        """Whether ``targets`` is "widest"."""
-        return self.targets == "widest"
+    def _extensions(self) -> tuple[bool, bool]:
+        return self.targets == "widest", self.likelihood

@@ -1,12 +1,12 @@
 """UCRL-VTR: value-targeted regression on all data, after Ayoub, Jia, Szepesvári, Wang and Yang (ICML 2020).
 
-    pseudo-code of their Appendix C (linear mixtures, ellipsoids)                        here
-    before an episode, for h = H, ..., 1, with V = Vup_{h+1}:                            base.planning.choose
-      x(s, a) = Σ_t φ(s, a, t) V(t)/u_h                                                  base.regression.integrate
+    pseudo-code of their Appendix C (linear mixtures, ellipsoids)  here
+    before an episode, for h = H, ..., 1, with V = Vup_{h+1}:      mdp.mixture.regression.planning.choose
+      x(s, a) = Σ_t φ(s, a, t) V(t)/u_h                            mdp.mixture.regression.kernels.integrate
       Qup_h = r + u_h [⟨θ̂, x⟩ + β ‖x‖_{Σ⁻¹}], clipped to r + [min V, max V]
       π_h = argmax_a Qup_h, Vup_h = max_a Qup_h
-    after it, at every stage: Σ ← Σ + xxᵀ, b ← b + x V(s')/u_h                           base.regression.learn_step
-    β = ½ √(log det(Σ/λ) + 2 log(M/δ)) + √λ B                                           theory.radii.determinant
+    after it, at every stage: Σ ← Σ + xxᵀ, b ← b + x V(s')/u_h     mdp.mixture.regression.kernels.learn_step
+    β = ½ √(log det(Σ/λ) + 2 log(M/δ)) + √λ B                      theory.radii.determinant
 
 u_h = H − h is the range of V_{h+1} and M = H − 1 the number of regressions, one for each stage; if ``homogeneous``, as
 in the paper, u_h = H and M = 1. Noise of range 1 is ½-sub-Gaussian. The sets are for θ, so for every V at once: lower
@@ -38,7 +38,7 @@ class UCRLVTR(MixtureAgent):
     True
     """
 
-    rule: ClassVar[int] = SINGLE
+    _rule: ClassVar[int] = SINGLE
     theorem: ClassVar[str] = "regret"
 
     radius: str = parameter(

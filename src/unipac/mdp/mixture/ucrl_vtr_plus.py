@@ -1,11 +1,13 @@
 """UCRL-VTR+: value-targeted regression weighted by estimated variances, after Zhou, Gu and Szepesvári (COLT 2021).
 
-    pseudo-code at stage h of episode k, V = Vup_{h+1}, x = φ_V, z = φ_{V²}, λ = 1/B²       here
-    Σ̂ = λI + Σ xxᵀ/σ̄², θ̂ = Σ̂⁻¹ Σ x V(s')/σ̄²;  Σ̃ = λI + Σ zzᵀ, θ̃ = Σ̃⁻¹ Σ z V²(s')       _learn
-    Qup_h = min(H, r + ⟨θ̂, x⟩ + β̂ ‖x‖_{Σ̂⁻¹}), greedy                                       _values
-    var = ⟨θ̃, z⟩ clipped to [0, H²] − (⟨θ̂, x⟩ clipped to [0, H])²                            _variance
-    E = min(H², 2H β̌ ‖x‖_{Σ̂⁻¹}) + min(H², β̃ ‖z‖_{Σ̃⁻¹}),  σ̄² = max(H²/d, var + E)            _variance
-    with L = log(4k²H/δ)                                                                   radii
+    pseudo-code at stage h, V = Vup_{h+1}, x = φ_V, z = φ_{V²}, λ = B⁻²  here
+    Σ̂ = λI + Σ xxᵀ/σ̄², θ̂ = Σ̂⁻¹ Σ x V(s')/σ̄²
+    Σ̃ = λI + Σ zzᵀ, θ̃ = Σ̃⁻¹ Σ z V²(s')                                   mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._learn
+    Qup_h = min(H, r + ⟨θ̂, x⟩ + β̂ ‖x‖_{Σ̂⁻¹}), greedy                     mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._values
+    var = ⟨θ̃, z⟩ clipped to [0, H²] − (⟨θ̂, x⟩ clipped to [0, H])²        mdp.mixture.ucrl_vtr_plus.UCRLVTRPlus._variance
+    σ̄² = max(H²/d, var + E)
+    E = min(H², 2H β̌ ‖x‖_{Σ̂⁻¹}) + min(H², β̃ ‖z‖_{Σ̃⁻¹})
+    with L = log(4k²H/δ)                                                 mdp.mixture.ucrl_vtr_plus.radii
     β̂ = 8 √(d log(1 + k/λ) L) + 4 √d L + √λ B
     β̌ = 8d √(log(1 + k/λ) L) + 4 √d L + √λ B
     β̃ = 8 √(d H⁴ log(1 + kH⁴/(dλ)) L) + 4 H² L + √λ B
@@ -84,7 +86,7 @@ class UCRLVTRPlus(MixtureInputs):
 
     def _radii(self) -> tuple[float, float, float]:
         lam = self.norm**-2
-        return radii(self._episodes + 1, self.dim, self.horizon, self.delta, lam, self.norm)
+        return radii(self.episodes + 1, self.dim, self.horizon, self.delta, lam, self.norm)
 
     def _values(self) -> tuple[Array, NDArray[np.int64]]:
         """Vup (H + 1, S) and the greedy actions (H, S)."""
@@ -116,18 +118,20 @@ class UCRLVTRPlus(MixtureInputs):
         error += min(H**2, square * math.sqrt(max(float(by_z @ z), 0.0)))
         return float(max(H**2 / self.dim, second - first**2 + error))
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> State:
         V, _ = self._values()
+        gram, target, gram_square, target_square = (array.copy() for array in self.state)
         steps = list(zip(episode.state, episode.action, episode.following, strict=True))[: self.horizon - 1]
         for h, (s, a, t) in enumerate(steps):
             value = V[h + 1]
             x, z = value @ self.features[s, a], value**2 @ self.features[s, a]
             y = 0.0 if t < 0 else float(value[t])
             weight = 1.0 / self._variance(h, x, z)
-            self.state.gram[h] += weight * np.outer(x, x)
-            self.state.target[h] += weight * y * x
-            self.state.gram_square[h] += np.outer(z, z)
-            self.state.target_square[h] += y**2 * z
+            gram[h] += weight * np.outer(x, x)
+            target[h] += weight * y * x
+            gram_square[h] += np.outer(z, z)
+            target_square[h] += y**2 * z
+        return State(gram, target, gram_square, target_square)
 
     def _restored(self, saved: Any) -> State:
         for array, model in zip(saved, self._empty(), strict=True):

@@ -1,10 +1,10 @@
 """PSRL: posterior sampling for reinforcement learning, after Osband, Russo and Van Roy (NeurIPS 2013).
 
-    pseudo-code                                                                   here
-    prior: P(· | s, a) ~ Dirichlet(1/S, ..., 1/S), mean reward ~ Beta(1/2, 1/2)      sample
-    before an episode: draw a model from the posterior given the counts              sample
-    play its optimal policy: backward induction                                      sample
-    after it: count                                                                  base.counts
+    pseudo-code                                                                  here
+    prior: P(· | s, a) ~ Dirichlet(1/S, ..., 1/S), mean reward ~ Beta(1/2, 1/2)  mdp.tabular.psrl.sample
+    before an episode: draw a model from the posterior given the counts          mdp.tabular.psrl.sample
+    play its optimal policy: backward induction                                  mdp.tabular.psrl.best_policy
+    after it: count                                                              mdp.tabular.psrl.learn
 
 Known rewards are taken as they are; of others the mean is drawn, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards
 scaled to [0, 1]. The end of an episode counts as one more state, once it was seen. The mass of all states not seen yet
@@ -22,9 +22,9 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
-from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
+from unipac.mdp.tabular.counting.counts import Counts, count_episode, no_counts, with_room
 
 STICKS = 10
 
@@ -39,12 +39,7 @@ class State(NamedTuple):
 
 @jit
 def sample(
-    counts: Counts,
-    n_states: int,
-    low: float,
-    high: float,
-    rng: np.random.Generator,
-    means: Array,
+    counts: Counts, n_states: int, low: float, high: float, rng: np.random.Generator, means: Array
 ) -> tuple[Array, Integers, Array]:
     """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS); fills ``means``."""
     cells = counts.visits.size
@@ -103,6 +98,13 @@ def best_policy(
             V[h, s] = best
 
 
+@jit
+def learn(state: State, counted: tuple[Any, ...]) -> None:
+    """Count an episode; the next plan is another draw."""
+    count_episode(state.counts, *counted)
+    state.drawn[0] += 1
+
+
 @agent
 class PSRL(TabularAgent):
     """Posterior sampling: the optimal policy of a model drawn before each episode. A heuristic of high reward.
@@ -118,10 +120,9 @@ class PSRL(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
+    draws: ClassVar[bool] = True
 
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = parameter(default=0, check=check.natural, words="of the draws")
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))
@@ -138,14 +139,11 @@ class PSRL(TabularAgent):
         best_policy(counts, *model, base, action, V)
         return self._planned(action, V[0])
 
-    def _learn(self, episode: Episode) -> None:
-        self.state = State(self._count(self.state.counts, episode), self.state.drawn + 1)
-
-    def _saved(self) -> Any:
-        return self.state._replace(counts=trimmed(self.state.counts))
+    def _learn(self, episode: Episode) -> Change:
+        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+        return learn, (self.state, self._counted(episode))
 
     def _restored(self, saved: Any) -> State:
         self._sound_counts(saved.counts)
         check.require(saved.drawn.shape == (1,) and saved.drawn[0] >= 0, "drawn", "a number", saved.drawn)
-        state: State = saved
-        return state
+        return State(*saved)

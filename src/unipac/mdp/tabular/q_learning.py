@@ -1,9 +1,9 @@
 """Q-learning with ε-greedy choices (Watkins 1989): what everyone tries first.
 
-    pseudo-code                                                                        here
-    ε_k = max(ε_end, ε_start (1 − k/decay)) in episode k = 0, 1, ...                   _plan
-    a = a random action with probability ε_k, else argmax_a Q(s, a), ties at random       table
-    after (s, a, r, s'), n the visits of (s, a):                                       learn
+    pseudo-code                                                                   here
+    ε_k = max(ε_end, ε_start (1 − k/decay)) in episode k = 0, 1, ...              mdp.tabular.q_learning.QLearning._plan
+    a = a random one with probability ε_k, else argmax_a Q(s, a), ties at random  mdp.tabular.q_learning.table
+    after (s, a, r, s'), n the visits of (s, a):                                  mdp.tabular.q_learning.learn
       Q(s, a) += α_n (r + γ max_a' Q(s', a') − Q(s, a)), α_n = rate n^-power
 
 The choices of an episode are drawn before it: each stage meets one state, so that this is the same law. What an
@@ -21,7 +21,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import Policy, TablePolicy
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 
@@ -77,11 +77,11 @@ def learn(
         x.visits[now, s[h], a[h]] += 1
         step = rate * float(x.visits[now, s[h], a[h]]) ** -power
         x.Q[now, s[h], a[h]] += step * (target - x.Q[now, s[h], a[h]])
+    x.learned[0] += 1
 
 
 def _share(name: str, value: float) -> float:
-    number = check.real(name, value)
-    check.require(0.0 <= number <= 1.0, name, "from 0 to 1", value)
+    check.require(0.0 <= (number := check.real(name, value)) <= 1.0, name, "from 0 to 1", value)
     return number
 
 
@@ -101,6 +101,7 @@ class QLearning(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
+    draws: ClassVar[bool] = True
 
     homogeneous: bool = parameter(default=True, check=check.flag, words="whether one Q serves all stages")
     learning_rate: float = parameter(default=0.1, check=_share, words="the rate of α_n = rate n^-power")
@@ -114,9 +115,7 @@ class QLearning(TabularAgent):
     initial_value: float = parameter(
         default=0.0, check=check.real, words="of every Q at first; a large one explores by itself"
     )
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = parameter(default=0, check=check.natural, words="of the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -142,12 +141,10 @@ class QLearning(TabularAgent):
         with self._lock:
             return TablePolicy(self._drawn(0.0))
 
-    def _learn(self, episode: Episode) -> None:
-        learn(self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
-        self.state.learned[0] += 1
+    def _learn(self, episode: Episode) -> Change:
+        return learn, (self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
 
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)
         check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
-        state: State = saved
-        return state
+        return State(*saved)

@@ -1,8 +1,8 @@
 """UCB-Advantage: Algorithm 1 of Zhang, Zhou and Ji (NeurIPS 2020), Q-learning with a reference value.
 
-    pseudo-code                                                                            here
-    V_h = Q_h = H − h + 1, Vref = H;  stages of e_1 = H, e_{i+1} = ⌊(1 + 1/H) e_i⌋ visits      State, _ends
-    after (s, a, s') at stage h, v = V_{h+1}(s'), w = Vref_{h+1}(s'):                      learn
+    pseudo-code                                                                          here
+    V_h = Q_h = H − h + 1, Vref = H; stages of e_1 = H, e_{i+1} = ⌊(1 + 1/H)e_i⌋ visits  mdp.tabular.ucb_advantage.State
+    after (s, a, s') at stage h, v = V_{h+1}(s'), w = Vref_{h+1}(s'):                    mdp.tabular.ucb_advantage.learn
       n, ň += 1;  μ += w, σ += w²;  μ̌ += v − w, σ̌ += (v − w)², υ̌ += v
       if n ends a stage of (h, s, a):
         b = 2 √(H² ι/ň)
@@ -12,14 +12,15 @@
     a_h = argmax_a Q_h(s_h, a)
     ι = log(8T(H²T³ + 3)/δ), T = K H;  N_0 = c_4 S A H⁵ ι H
 
-With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic
-rewards and K known beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
+With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic rewards and K known
+beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
 any c_4 keeps Q above Q*. It keeps no model: O(H) time for an episode. Vacuous below about 10⁶ episodes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 
 
@@ -89,7 +90,7 @@ class UCBAdvantage(TabularAgent):
     Example:
         >>> from unipac.envs import river_swim
         >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> trace = UCBAdvantage(3, 2, horizon=3, episodes=300).play(mdp, episodes=300, seed=0)
+        >>> trace = UCBAdvantage(3, 2, horizon=3, total_episodes=300).play(mdp, episodes=300, seed=0)
         >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
         True
     """
@@ -100,11 +101,9 @@ class UCBAdvantage(TabularAgent):
         default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
     )
     total_episodes: int = parameter(
-        check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
     )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     reference_factor: float = parameter(
         default=1.0, check=check.positive, words="c_4, of the visits after which a reference settles"
     )
@@ -128,18 +127,18 @@ class UCBAdvantage(TabularAgent):
     def _plan(self) -> Plan:
         return self._planned(self.state.Q.argmax(axis=2), self.state.V[0, 0].copy())
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Change:
         H, T = self.horizon, self.total_episodes * self.horizon
         iota = math.log(8 * T * (H**2 * T**3 + 3) / self.delta)
         settled = min(
             2**62, math.ceil(self.reference_factor * self.n_states * self.n_actions * H**5 * iota * H)
         )
-        learn(self.state, self._unit, iota, settled, *steps(episode))
+        return learn, (self.state, self._unit, iota, settled, *steps(episode))
 
     @property
     def certified(self) -> bool:
         """Whether the bound is proven, for deterministic rewards and the episodes foreseen."""
-        return self._episodes <= self.total_episodes
+        return self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)
@@ -148,5 +147,4 @@ class UCBAdvantage(TabularAgent):
         within = np.abs(saved.Q).max() <= most >= np.abs(saved.V).max()
         within &= bool((np.abs(saved.sums) <= (1.0 + most) ** 2 * saved.visits[0]).all())
         check.require(bool(counts and within), "tables", "those of some episodes", "others")
-        state: State = saved
-        return state
+        return State(*saved)

@@ -1,9 +1,9 @@
 """UCBVI: Azar, Osband and Munos, *Minimax Regret Bounds for Reinforcement Learning* (ICML 2017).
 
-    pseudo-code                                                                        here
-    N(x, a) pooled over stages, p̂; N'_h(y) = visits of y at stage h                     base.counts, State.at_stage
-    L = ln(5SAT/δ), T = K H                                                            _plan
-    for h = H, ..., 1 and all (x, a) with N > 0:                                       base.backward
+    pseudo-code                                                      here
+    N(x, a) pooled over stages, p̂; N'_h(y) = visits of y at stage h  mdp.tabular.ucbvi.learn
+    L = ln(5SAT/δ), T = K H                                          mdp.tabular.ucbvi.UCBVI._plan
+    for h = H, ..., 1 and all (x, a) with N > 0:                     mdp.tabular.counting.backward.optimistic
       Q_h = min(Q_h of the episode before, H, r + p̂ V_{h+1} + b);  Q_h = H at first
     "hoeffding":  b = 7 H L/√N
     "bernstein":  b = √(8 L Var_p̂(V_{h+1})/N) + 14 H L/(3N)
@@ -20,16 +20,18 @@ Beyond the paper, and not certified: rewards that are learned (their mean and �
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac._jit import jit
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
 from unipac.mdp.tabular.counting.backward import BERNSTEIN, HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
+from unipac.mdp.tabular.counting.counts import Counts, count_episode, no_counts, with_room
 
 
 class State(NamedTuple):
@@ -42,6 +44,14 @@ class State(NamedTuple):
     """(H, S A)."""
 
 
+@jit
+def learn(state: State, states: Integers, counted: tuple[Any, ...]) -> None:
+    """Count an episode, and the visits of states by stage."""
+    count_episode(state.counts, *counted)
+    for h in range(states.size):
+        state.at_stage[h, states[h]] += 1
+
+
 @agent
 class UCBVI(TabularAgent):
     """Optimistic value iteration with a bonus of Hoeffding's or Bernstein's kind, for a known number of episodes.
@@ -51,7 +61,7 @@ class UCBVI(TabularAgent):
     Example:
         >>> from unipac.envs import river_swim
         >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> agent = UCBVI(3, 2, horizon=3, episodes=300, rewards=mdp.rewards[0])
+        >>> agent = UCBVI(3, 2, horizon=3, total_episodes=300, rewards=mdp.rewards[0])
         >>> trace = agent.play(mdp, episodes=300, seed=0)
         >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
         True
@@ -63,11 +73,9 @@ class UCBVI(TabularAgent):
         default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
     )
     total_episodes: int = parameter(
-        check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
     )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     bonus: str = parameter(
         default="bernstein", check=check.choice("hoeffding", "bernstein"), words='"hoeffding" or "bernstein"'
     )
@@ -106,19 +114,15 @@ class UCBVI(TabularAgent):
         optimistic(state.counts, bonus, limits, state.Q, False, action, state.Q, V)  # a second time, Q stays
         return self._planned(action, V[0])
 
-    def _learn(self, episode: Episode) -> None:
-        state: State = self.state
-        np.add.at(state.at_stage, (np.arange(episode.state.size), episode.state), 1)
-        self.state = state._replace(counts=self._count(state.counts, episode))
+    def _learn(self, episode: Episode) -> Change:
+        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+        return learn, (self.state, episode.state, self._counted(episode))
 
     @property
     def certified(self) -> bool:
         """Whether the bound is proven, with probability 1 − δ for the episodes foreseen."""
         known = self._known is not None and len(self._known) == 1 and self.homogeneous
-        return known and self.third_term and self._episodes <= self.total_episodes
-
-    def _saved(self) -> Any:
-        return self.state._replace(counts=trimmed(self.state.counts))
+        return known and self.third_term and self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
         state: State = saved

@@ -12,16 +12,14 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
-from unipac._warnings import warn
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
 from unipac.linalg.soundness import check_factors, check_shape
-from unipac.mdp.mixture.regression import kernels as regression
-from unipac.mdp.mixture.regression import planning
+from unipac.mdp.mixture.regression import kernels, planning
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.mixture.regression.kernels import Rules, State
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.bounds import level_size
 from unipac.theory.vtr import vtr_mistake_bound
@@ -40,11 +38,11 @@ class MixtureAgent(MixtureInputs):
     {parameters}
     """
 
-    rule: ClassVar[int]
+    _rule: ClassVar[int]
     """How visits are spread over levels, as in ``linalg.levels``."""
     absorbs: ClassVar[bool] = True
-    likelihood = False
-    """Whether there is a likelihood set; a parameter of NestedVTR."""
+    counts_many: ClassVar[bool] = True  # if H ≤ 2: else values at the next state change as it learns
+    refutation: ClassVar[str] = "an episode refutes the mixture: nothing is certified any more"
 
     homogeneous: bool = parameter(
         default=False,
@@ -72,35 +70,35 @@ class MixtureAgent(MixtureInputs):
 
     # -- parameters ----------------------------------------------------------------------------
 
-    @property
-    def widest(self) -> bool:
-        """Whether rounds are those of upper or of lower values; NestedVTR's ``targets`` says."""
-        return False
+    def _extensions(self) -> tuple[bool, bool]:
+        """Whether a round is that of the wider one of upper and lower values; whether there is a likelihood set."""
+        return False, False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        least = SMALLEST_RATIO * self.value_norm**2
+        least = SMALLEST_RATIO * self._value_norm**2
         expected = f"at least {least:g}, or widths are lost to rounding"
         check.require(self.regularization >= least, "regularization", expected, self.regularization)
-        if self.likelihood:
+        widest, likelihood = self._extensions()
+        if likelihood:
             phi = self.features
-            kernels = (phi.min() >= 0.0) and np.abs(phi.sum(axis=2) - 1.0).max() <= SUMS
-            check.require(bool(kernels), "likelihood", "False unless features are given kernels", True)
-        self._rules = self._make_rules()
+            given = (phi.min() >= 0.0) and np.abs(phi.sum(axis=2) - 1.0).max() <= SUMS
+            check.require(bool(given), "likelihood", "False unless features are given kernels", True)
+        self._rules = self._make_rules(widest, likelihood)
 
-    def _make_rules(self) -> Rules:
-        share = self.delta / self._stacks / (2.0 if self.likelihood else 1.0)
-        nested = self.rule == NESTED
+    def _make_rules(self, widest: bool, likelihood: bool) -> Rules:
+        share = self.delta / self._stacks / (2.0 if likelihood else 1.0)
+        nested = self._rule == NESTED
         low, high = self.reward_range
         return Rules(
             features=self.features.copy(),
             rewards=self._paid,
-            rule=self.rule,
-            radius=regression.MIXTURE if self.radius == "mixture" else regression.DETERMINANT,
+            rule=self._rule,
+            radius=kernels.MIXTURE if self.radius == "mixture" else kernels.DETERMINANT,
             pooled=self.homogeneous,
             span=self.scaling == "span",
-            widest=self.widest,
-            likelihood=self.likelihood,
+            widest=widest,
+            likelihood=likelihood,
             delta=share / 2.0 if nested else share,
             outer_delta=share / 2.0 if nested else 0.0,
             log_likelihood=math.log(2.0 * self._stacks / self.delta),
@@ -110,7 +108,7 @@ class MixtureAgent(MixtureInputs):
             trust=1.0,
             low=low,
             unit=high - low,
-            shortest=NEGLIGIBLE * self.value_norm,
+            shortest=NEGLIGIBLE * self._value_norm,
         )
 
     @property
@@ -121,28 +119,32 @@ class MixtureAgent(MixtureInputs):
     # -- what is known -------------------------------------------------------------------------
 
     @property
-    def counts_many(self) -> bool:
-        """Whether ``absorb`` takes many equal episodes in one step: with H ≤ 2 values at the next state are known."""
-        return self.horizon <= 2
+    def consistent(self) -> bool:
+        """False once an episode showed that this is no such MDP."""
+        return bool(self.state.refuted[0] == 0)
 
     @property
     def certified(self) -> bool:
         """True, however actions are chosen, unless an episode refuted the assumptions."""
-        return bool(self.state.refuted[0] == 0)
-
-    @property
-    def guarantee(self) -> str:
-        """As ``theorem`` unless the bonus is scaled or nothing is certified."""
-        return self.theorem if self.certified and self.bonus_scale == 1.0 else "none"
+        return self.consistent
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − 3δ/2, for all ε at once, no more episodes have a gap above ε; or infinity."""
         eps = check.positive("eps", eps) / self._rules.unit
         if self.guarantee != "uniform-PAC" or self.radius != "mixture":
             return math.inf
-        names = ("norm", "regularization", "value_norm", "homogeneous", "likelihood")
-        given = {name: getattr(self, name) for name in names}
-        return vtr_mistake_bound(eps, self.dim, self.horizon, self.delta, nested=self.rule == NESTED, **given)
+        return vtr_mistake_bound(
+            eps,
+            self.dim,
+            self.horizon,
+            self.delta,
+            nested=self._rule == NESTED,
+            norm=self.norm,
+            regularization=self.regularization,
+            value_norm=self._value_norm,
+            homogeneous=self.homogeneous,
+            likelihood=self._rules.likelihood,
+        )
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage; stage 1 if all are one."""
@@ -153,27 +155,27 @@ class MixtureAgent(MixtureInputs):
                     m + 1, i + 1, int(state.size[m, i]), self._size_bound(i + 1), float(state.beta[m, i])
                 )
                 for m in range(self._stacks)
-                for i in range(top(regression.stack(state, m)))
+                for i in range(top(kernels.stack(state, m)))
             ]
 
     def _size_bound(self, level: int) -> float:
-        if self.rule == SINGLE:
+        if self._rule == SINGLE:
             return math.inf
-        return float(level_size(self.dim, level, self.regularization, self.value_norm))
+        return float(level_size(self.dim, level, self.regularization, self._value_norm))
 
     # -- the protocol --------------------------------------------------------------------------
 
     def _empty(self) -> State:
         S, A, d, M = self.n_states, self.n_actions, self.dim, self._stacks
-        levels = regression.INITIAL_LEVELS + (self.horizon if self.homogeneous else 0)
-        numbers = M * levels * d * (d + 2) + 4 * self.horizon * S + self.likelihood * M * S * S * A
+        levels = kernels.INITIAL_LEVELS + (self.horizon if self.homogeneous else 0)
+        numbers = M * levels * d * (d + 2) + 4 * self.horizon * S + self._rules.likelihood * M * S * S * A
         require_room("features", f"{M} stacks of {levels} levels", 8 * numbers)
-        return regression.empty(self._rules, M, levels)
+        return kernels.empty(self._rules, M, levels)
 
     def _make_room(self, needed: int = 0) -> None:
         C = self.state.size.shape[1]
         if needed > C or not planning.has_room(self.state, self._rules):
-            self.state = regression.with_levels(self.state, max(2 * C, needed))
+            self.state = kernels.with_levels(self.state, max(2 * C, needed))
 
     def _plan(self) -> Plan:
         state: State = self.state
@@ -183,29 +185,24 @@ class MixtureAgent(MixtureInputs):
             state.action[:, None].copy(), self._no_level, state.bound.copy(), state.lower[0].copy(), True
         )
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Change:
         self._plan()
         self._make_room()
-        sure = self.state.refuted[0] == 0
-        regression.learn(self.state, self._rules, episode.state, episode.action, episode.following)
-        if sure and self.state.refuted[0]:
-            warn("an episode refutes the mixture: nothing is certified any more", RuntimeWarning)
+        steps = episode.state, episode.action, episode.following
+        return kernels.learn, (self.state, self._rules, *steps)
 
-    def _absorb(self, episode: Episode, shares: Array, times: int) -> None:
+    def _absorb(self, episode: Episode, shares: Array, times: int) -> Change:
         if times > 1:
-            most = LARGEST_GROWTH * self.regularization / self.value_norm**2
+            expected = "1 where values at the next state change as it learns, which is so unless H <= 2"
+            check.require(self.horizon <= 2, "times", expected, times)
+            most = LARGEST_GROWTH * self.regularization / self._value_norm**2
             check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
         self._plan()
         longest = (
-            self.regularization + (self._episodes + times) * self.value_norm**2
+            self.regularization + (self.episodes + times) * self._value_norm**2
         ) / self._rules.shortest**2
         self._make_room(min(math.ceil(math.log(longest, 4)) + 2, MOST_LEVELS) if times > 1 else 0)
-        for h, (s, a) in enumerate(zip(episode.state.tolist(), episode.action.tolist(), strict=True)):
-            if h < self.horizon - 1:
-                regression.learn_step(self.state, self._rules, h, s, a, shares[h], times)
-            else:
-                regression.learn_last(self.state, self._rules, s, a, shares[h], times)
-        regression.refit(self.state, self._rules, len(episode.state))
+        return kernels.absorb, (self.state, self._rules, episode.state, episode.action, shares, times)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         if world.terminal.any():  # the compiled episodes have H stages
@@ -215,7 +212,7 @@ class MixtureAgent(MixtureInputs):
         while k < len(states):
             self._make_room()
             before, k = k, planning.play(self.state, self._rules, world, states, uniforms, k, out)
-            self._episodes += k - before
+            self._ledger.episodes += k - before
         trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
         trace.level[:], trace.replanned[:] = 1, True
         if not self.certified:
@@ -224,43 +221,43 @@ class MixtureAgent(MixtureInputs):
     # -- files ---------------------------------------------------------------------------------
 
     def _saved(self) -> Any:
-        state: State = regression.with_levels(self.state, regression.most_levels(self.state))
+        state: State = kernels.with_levels(self.state, kernels.most_levels(self.state))
         derived = ("logdet", "beta", "planned", "action", "upper", "lower", "bound")
         return state._replace(**{name: getattr(state, name)[:0] for name in derived})
 
     def _restored(self, saved: Any) -> State:
         M, L = saved.size.shape
-        like = regression.empty(self._rules, self._stacks, max(L, 1))
+        like = kernels.empty(self._rules, self._stacks, max(L, 1))
         for name in ("rows", "size", "rotations", "counts", "theta", "refuted"):
             check_shape(getattr(saved, name), getattr(like, name).shape)
-        most = self._episodes * (max(self.horizon - 1, 1) if self.homogeneous else 1)
+        most = self.episodes * (max(self.horizon - 1, 1) if self.homogeneous else 1)
         sound = (
-            1 <= L <= (1 if self.rule == SINGLE else MOST_LEVELS)
+            1 <= L <= (1 if self._rule == SINGLE else MOST_LEVELS)
             and saved.size.min() >= 0
             and sum(saved.size.sum(axis=1).tolist()) <= most * M
             and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, self.dim)
             and saved.refuted[0] in (0, 1)
             and saved.counts.min(initial=0.0) >= 0.0
-            and saved.counts.sum() <= self._episodes * self.horizon * (1 + 1e-9)
+            and saved.counts.sum() <= self.episodes * self.horizon * (1 + 1e-9)
             and bool((saved.theta > 0.0).all() and np.abs(saved.theta.sum(axis=1) - 1.0).max() <= SUMS)
         )
-        if sound and self.likelihood:  # no kernel leads there
+        if sound and self._rules.likelihood:  # no kernel leads there
             sound = not bool((saved.counts[:, self._rules.features.max(axis=3) <= 0.0] > 0.0).any())
         check.require(sound, "state", "one that data led to", "another")
         state: State = like._replace(
             **{n: getattr(saved, n) for n in like._fields[:7] if n not in ("logdet", "beta")}
         )
         state.refuted[:] = saved.refuted
-        members = np.cumsum(state.size, axis=1) if self.rule == NESTED else state.size
+        members = np.cumsum(state.size, axis=1) if self._rule == NESTED else state.size
         for m in range(M):
-            S = top(regression.stack(state, m))
+            S = top(kernels.stack(state, m))
             for i in range(S):
                 check_factors(
-                    state.rows[m, i], self.regularization, float(members[m, i]), self.value_norm, 1.0
+                    state.rows[m, i], self.regularization, float(members[m, i]), self._value_norm, 1.0
                 )
                 state.logdet[m, i] = ridge.log_determinant(state.rows[m, i], self.regularization)
             check.require(
                 not state.size[m, S:].any() and (S < 2 or state.size[m, S - 1] > 0), "size", "sound", S
             )
-            regression.set_radii(state, self._rules, m)
-        return regression.with_levels(state, max(L, self._empty().size.shape[1]))
+            kernels.set_radii(state, self._rules, m)
+        return kernels.with_levels(state, max(L, self._empty().size.shape[1]))

@@ -1,4 +1,4 @@
-"""What agents for linear mixture MDPs are told: features of triples, and known rewards."""
+"""The input of agents for linear mixture MDPs: features of triples, and known rewards."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class MixtureInputs(EpisodicAgent):
         self.features, self.rewards = read_only(phi), read_only(r.copy())
         self._paid = np.array(np.broadcast_to(r, whole))
         self._no_level = np.zeros((self.horizon, 1, self.n_states), dtype=np.int64)
-        self.value_norm = value_norm(phi)
-        check.require(self.value_norm > 0.0, "features", "not all 0", 0.0)
+        self._value_norm = value_norm(phi)
+        check.require(self._value_norm > 0.0, "features", "not all 0", 0.0)
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         super()._check_mdp(mdp)

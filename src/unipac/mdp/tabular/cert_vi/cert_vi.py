@@ -1,16 +1,16 @@
 """CertVI: value iteration on counts, optimistic for V*, with a certificate before every episode.
 
-    pseudo-code                                                                           here
-    cells (h, s, a), or (s, a) if homogeneous: outcomes (s', r) with their counts          base.counts
-    U(p̂, c, V) = max{q V : KL(p̂ ‖ q) ≤ c}, L = −U(p̂, c, −V)                              base.kl
-    for h = H, ..., 1:                                                                    base.backward
-      Q_h(s, a) = U(p̂, scale (log(SH'/0.9δ) + kt(n))/n, r + Vup_{h+1})
+    pseudo-code                                                               here
+    cells (h, s, a), or (s, a) if homogeneous: outcomes (s', r) with counts   mdp.tabular.counting.counts.Counts
+    U(p̂, c, V) = max{q V : KL(p̂ ‖ q) ≤ c}, L = −U(p̂, c, −V)                   mdp.tabular.counting.kl.kl_upper
+    for h = H, ..., 1:                                                        mdp.tabular.cert_vi.kernels.plan
+      Q_h(s, a) = U(p̂, scale (log(SH'/0.9δ) + kt(n))/n, r + Vup_{h+1})        mdp.tabular.counting.backward.optimistic
                   at most r_max + max Vup_{h+1}, which it is if n = 0
       π_h(s) = argmax_a Q_h(s, a), the first of equals, or spread;  Vup_h(s) = max_a Q_h(s, a)
-      Vlow_h(s) = L(p̃, c̃, r + Vlow_{h+1}) at π_h(s); r_min + min Vlow_{h+1} if n = 0
+      Vlow_h(s) = L(p̃, c̃, r + Vlow_{h+1}) at π_h(s); n = 0: r_min + min Vlow  mdp.tabular.counting.backward.pessimistic
     certificate(s) = Vup_1(s) − Vlow_1(s), where Vup is taken with scale 1
-    a new plan when the visits of some cell have grown by the factor f = 1.02, and the    base.certified
-      last plan was in use for min(replan_every, (f − 1) · episodes before it) episodes
+    a new plan when the visits of a cell have grown by the factor f = 1.02,   mdp.tabular.cert_vi.kernels.learn
+      and the last plan was in use for min(replan_every, (f − 1) · episodes before it) episodes
 
 c̃ is the ball of a Dirichlet mixture for all V, with failure 0.1δ/J for each of J cells: ``theory.dirichlet_threshold``
 where rewards are known, else ``theory.open_threshold``. H' = H − 1 if rewards are known, else H. After the end of an
@@ -19,28 +19,23 @@ episode the value is 0. Theorem: ``docs/agents/cert_vi.md``.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
-
-import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.policy import Recommendation, TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
-from unipac.mdp.tabular.cert_vi import kernels as compiled
-from unipac.mdp.tabular.cert_vi.ends import AgentWithEnds
-from unipac.mdp.tabular.cert_vi.rules import rules_of
-from unipac.mdp.tabular.counting.agent import Array, Integers, steps
+from unipac.mdp.tabular.cert_vi import kernels, rules
+from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 from unipac.mdp.tabular.counting.counts import has_several_rewards
-from unipac.theory.tabular import certvi_mistake_bound
 
 
 @agent
-class CertVI(AgentWithEnds):
+class CertVI(TabularAgent):
     """Certified value iteration for finite MDPs: uniform-PAC, with a certificate before every episode.
 
     {parameters}
@@ -56,35 +51,31 @@ class CertVI(AgentWithEnds):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
+    ends: Any = parameter(
+        default=None, words="states in which an episode is over, worth 0: numbers, or booleans (S,)"
+    )
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )
     bonus_scale: float = parameter(
-        default=1.0,
-        check=check.nonnegative,
-        words="multiplies the thresholds when choosing; bounds and certificates stay proven",
+        default=1.0, check=check.nonnegative, words="of the thresholds when choosing; all bounds stay proven"
     )
     reward_values: str = parameter(
         default="few",
         check=check.choice("few", "many"),
-        words='"few" rewards after each (s, a), which are counted; or "many"',
+        words='"few" rewards of each (s, a), counted; or "many"',
     )
     return_range: tuple[float, float] | None = parameter(
-        default=None,
-        check=check.optional_range,
-        words="(low, high) of the sum of rewards from any stage and state to the end",
+        default=None, check=check.optional_range, words="(low, high) of the return from any stage and state"
     )
-    replan: str = parameter(
-        default="lazy", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
-    )
+    replan: str = parameter(default="lazy", check=check.choice("lazy", "always"), words='"lazy" or "always"')
     replan_factor: float = parameter(
-        default=1.02, check=check.at_least_one, words="growth of visits that asks for a new plan"
+        default=1.02, check=check.at_least_one, words="growth that asks for a plan"
     )
     replan_every: int = parameter(
         default=1,
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="a plan lasts for at least so many episodes, or ``replan_factor`` − 1 times those before "
-        "it if these are fewer",
+        words="a plan lasts for so many episodes, or ``replan_factor`` − 1 times those before it if these are fewer",
     )
     ties: str = parameter(
         default="first",
@@ -94,67 +85,66 @@ class CertVI(AgentWithEnds):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._rules = rules_of(self)
+        self._over, self.ends = rules.ends_of(self.ends, self.n_states)
+        self._rules = rules.rules_of(self)
 
-    def _empty(self) -> compiled.State:
-        return compiled.empty(self._cells, self.horizon, self.n_states)
+    def _seen(self, name: str, observation: Any) -> int:
+        s: int = super()._seen(name, observation)
+        wrong = self._over[s] and name in ("observation", "seen")  # the next state may be an end
+        check.require(not wrong, name, "a state that is none of the ends", observation)
+        return s
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        super()._check_mdp(mdp)
+        rules.check_ends(mdp, self._over)
+
+    def _check_starts(self, states: Integers) -> None:
+        wrong = states[self._over[states]][:1].tolist()
+        check.require(not wrong, "initial_states", "states that are none of the ends", wrong)
+
+    def _empty(self) -> kernels.State:
+        return kernels.empty(self._cells, self.horizon, self.n_states)
 
     def _plan(self) -> Plan:
-        state = self._renewed(self.state)
-        fresh = bool(state.age[0] == compiled.FRESH)
+        state = kernels.renewed(self.state, self._rules)
+        fresh = bool(state.age[0] == kernels.FRESH)
         return self._planned(state.action.copy(), state.bound.copy(), state.lower.copy(), fresh)
 
-    def _renewed(self, state: compiled.State) -> compiled.State:
-        """The state with a plan for the next episode."""
-        H, S = self.horizon, self.n_states
-        if state.age[0] == compiled.STALE:
-            compiled.plan(state, self._rules, np.empty((H, S * self.n_actions)), np.empty((H + 1, S)))
-        return state
-
-    def recommended(self) -> Recommendation:
-        """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
-        with self._lock:
-            state = self._renewed(compiled.copied(self.state))
-        lower = compiled.recommend(state, self._rules, state.action)
-        return Recommendation(TablePolicy(state.action), state.bound, lower)
-
-    def _learn(self, episode: Episode) -> None:
-        self.state = compiled.with_more_room(self.state, self.horizon)
-        compiled.learn(self.state, self._rules, *steps(episode))
+    def _learn(self, episode: Episode) -> Change:
+        self.state = kernels.with_more_room(self.state, self.horizon)
+        return kernels.learn, (self.state, self._rules, *steps(episode))
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         played, k = room_for(trace, self.horizon, self.n_states), 0
         while k < len(states):
-            self.state, before = compiled.with_more_room(self.state, self.horizon), k
-            k = compiled.play(self.state, self._rules, world, states, uniforms, k, played)
-            self._episodes += k - before
+            self.state, before = kernels.with_more_room(self.state, self.horizon), k
+            k = kernels.play(self.state, self._rules, world, states, uniforms, k, played)
+            self._ledger.episodes += k - before
 
     @property
     def certified(self) -> bool:
         """True: bounds and certificates are proven, however actions are chosen."""
         return True
 
+    @property
+    def consistent(self) -> bool:
+        """False once counted rewards were no function of (s, a, s'): then the number of mistakes is not bounded."""
+        return not has_several_rewards(self.state.counts)
+
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity.
+        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity."""
+        return rules.mistake_bound(self, check.positive("eps", eps))
 
-        That is the answer once counted rewards were seen not to be a function of (s, a, s').
-        """
-        eps = check.positive("eps", eps) / self._unit
-        if self.bonus_scale != 1.0 or has_several_rewards(self.state.counts):
-            return math.inf
-        sizes = self.n_states, self.n_actions, self.horizon
-        return certvi_mistake_bound(
-            eps,
-            *sizes,
-            self.delta,
-            rewards=("known", "few", "many")[self._rules.rewards],
-            replan_factor=max(1.0, self._rules.factor),
-            replan_every=self.replan_every,
-        )
+    def recommended(self) -> Recommendation:
+        """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
+        with self._lock:
+            state = kernels.renewed(kernels.copied(self.state), self._rules)
+        lower = kernels.recommend(state, self._rules, state.action)
+        return Recommendation(TablePolicy(state.action), state.bound, lower)
 
-    def _saved(self) -> Any:
-        return compiled.saved(self.state)
+    def _saved(self) -> kernels.State:
+        return kernels.saved(self.state)
 
-    def _restored(self, saved: Any) -> compiled.State:
+    def _restored(self, saved: Any) -> kernels.State:
         self._sound_counts(saved.counts)
-        return compiled.restored(saved, self._empty(), self._rules, self.n_states, self.n_actions)
+        return kernels.restored(saved, self._empty(), self._rules)

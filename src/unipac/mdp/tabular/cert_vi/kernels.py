@@ -206,6 +206,14 @@ def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
     state.age[0], state.episodes[1] = FRESH, state.episodes[0]
 
 
+def renewed(state: State, rules: Rules) -> State:
+    """The state, with a plan for the next episode."""
+    if state.age[0] == STALE:
+        H, n_states = state.action.shape
+        plan(state, rules, np.empty((H, rules.upper.extreme.size)), np.empty((H + 1, n_states)))
+    return state
+
+
 @jit
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
@@ -256,7 +264,7 @@ def saved(state: State) -> State:
     )
 
 
-def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: int) -> State:
+def restored(saved: State, like: State, rules: Rules) -> State:
     """The state from a file; thresholds and the plan are computed. Refused if no data could have led there."""
     counts, P = saved.counts, len(saved.planned_times)
     sound = (
@@ -275,14 +283,12 @@ def restored(saved: State, like: State, rules: Rules, n_states: int, n_actions: 
         slack = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
         within = ((low - slack <= held.reward) & (held.reward <= high + slack)).all()
         check.require(bool(within), "rewards", "within their range", "others")
-    check_counts(before, n_states)
+    check_counts(before, like.action.shape[1])
     check.require(np.array_equal(saved.planned, before.visits), "planned", "the visits of the plan", "others")
     check_ages(saved, rules, like.action.shape[0])
     state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
     if saved.age[0] != STALE:
-        horizon = state.action.shape[0]
-        plan(state, rules, np.empty((horizon, n_states * n_actions)), np.empty((horizon + 1, n_states)))
-        state = state._replace(counts=counts)
+        state = renewed(state, rules)._replace(counts=counts)
     else:
         state = state._replace(counts=counts)
         thresholds(state, rules, True)

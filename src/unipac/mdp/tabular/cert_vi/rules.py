@@ -1,4 +1,7 @@
-"""What the parameters of CertVI come down to: numbers for kernels."""
+"""What the parameters of CertVI come down to: numbers for kernels, and states that are ends.
+
+No action is taken in an end, and nothing comes after it; what contradicts this is refused.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unipac import _checks as check
+from unipac.envs import FiniteMDP
 from unipac.mdp.tabular.counting.backward import Limits
-from unipac.theory.tabular import EXPLORING
+from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
+
+Booleans = NDArray[np.bool_]
 
 GIVEN, OUTCOMES, MEANS = 0, 1, 2
 """What is known of rewards: all; nothing, and an outcome holds its reward; nothing, and their means are learned."""
@@ -42,7 +50,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(agent: Any) -> Rules:
-    """Of a CertVI."""
+    """The rules of a CertVI."""
     S, A, stages = agent.n_states, agent.n_actions, agent._stages
     many = agent.rewards is None and agent.reward_values == "many"
     counted = OUTCOMES if agent._known is None else GIVEN
@@ -69,3 +77,46 @@ def rules_of(agent: Any) -> Rules:
         upper=Limits(base, most, 1.0, best, agent._over),
         lower=Limits(base, least, 1.0, worst, agent._over),
     )
+
+
+def mistake_bound(agent: Any, eps: float) -> float:
+    """How many episodes of a CertVI have a certificate above ε; or infinity."""
+    if agent.bonus_scale != 1.0 or not agent.consistent:
+        return math.inf
+    return certvi_mistake_bound(
+        eps / agent._unit,
+        agent.n_states,
+        agent.n_actions,
+        agent.horizon,
+        agent.delta,
+        rewards=("known", "few", "many")[agent._rules.rewards],
+        replan_factor=max(1.0, agent._rules.factor),
+        replan_every=agent.replan_every,
+    )
+
+
+def ends_of(ends: Any, n_states: int) -> tuple[Booleans, tuple[int, ...] | None]:
+    """Which states are ends, (S,), and their numbers."""
+    over: Booleans = np.zeros(n_states, dtype=np.bool_)
+    if ends is None:
+        return over, None
+    numbers = np.asarray(ends)
+    if numbers.dtype == np.bool_ and numbers.shape == (n_states,):
+        numbers = np.flatnonzero(numbers)
+    sound = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu"
+    sound = sound and 0 <= numbers.min() <= numbers.max() < n_states
+    sound = sound and np.unique(numbers).size == numbers.size < n_states
+    expected = (
+        f"different numbers from 0 to {n_states - 1}, or booleans of shape ({n_states},), not of all states"
+    )
+    check.require(bool(sound), "ends", expected, ends)
+    over[numbers] = True
+    return over, tuple(np.flatnonzero(over).tolist())
+
+
+def check_ends(mdp: FiniteMDP, over: Booleans) -> None:
+    """Refuse an MDP in which an episode goes on after an end."""
+    comes = (mdp.tables[:, ~over][..., over] > 0.0).any(axis=(0, 1, 2)) | (mdp.initial[over] > 0.0)
+    wrong = np.flatnonzero(over)[comes & ~mdp.terminal[over]]
+    expected = "states that are terminal in this MDP, or that no other state leads to"
+    check.require(wrong.size == 0, "ends", expected, wrong.tolist())

@@ -1,0 +1,1 @@
+"""OLIVE: its pseudo-code and class, and episodes as samples."""

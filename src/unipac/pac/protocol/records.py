@@ -1,0 +1,84 @@
+"""What searches hand out, what their algorithms yield, and what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+class Batch(NamedTuple):
+    """What to sample.
+
+    >>> from unipac import LinGapE
+    >>> batch = LinGapE([[1.0, 0.0], [0.0, 1.0]]).ask()
+    >>> batch.arms.tolist(), batch.counts.tolist()
+    ([0, 1], [1, 1])
+    """
+
+    arms: Integers
+    """(m,): which ones."""
+    counts: Integers
+    """(m,): how often each."""
+
+
+class Answer(NamedTuple):
+    """What a search has found so far.
+
+    >>> from unipac import LinGapE, envs
+    >>> LinGapE([[1.0, 0.0], [0.0, 1.0]], noise=0.0).run(envs.fixed_arms([[1, 0], [0, 1]], [0.2, 0.7])).index
+    1
+    """
+
+    index: int  # type: ignore[assignment]  # it hides a method of tuples
+    """The arm."""
+    certificate: float
+    """With probability 1 − δ, at every moment, nothing is better by more than this."""
+    pulls: int
+    """How many samples it took."""
+    counts: Integers
+    """(n,): how many of each arm."""
+
+
+class Request(NamedTuple):
+    """What an algorithm yields."""
+
+    arms: Any
+    counts: Any
+    index: Any
+    """What it would answer now: an arm, or whatever ``_found`` takes, ..."""
+    certificate: float
+    """... and how much worse than the best that can be."""
+
+
+Steps = Generator[Request, Any, tuple[Any, float]]
+"""Yields requests, is sent what ``tell`` was told, for arms the sums of their rewards; returns arm and certificate."""
+
+
+class Moment(NamedTuple):
+    """Where a search stands, beside its log."""
+
+    wanted: Batch | None
+    """What to sample next; None if the search is done."""
+    index: Any
+    """What it would answer, ..."""
+    certificate: float
+    """... and how much worse than the best that can be."""
+    pulls: int
+    counts: Integers
+    """(n,): how many of each arm."""
+
+
+class Log(NamedTuple):
+    """All that a search was told: the state on disk."""
+
+    lengths: Integers
+    """(batches,): the arms of each batch."""
+    arms: Integers
+    counts: Integers
+    sums: Any
+    """What came, one row for each arm of each batch."""

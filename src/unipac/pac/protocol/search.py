@@ -1,0 +1,222 @@
+"""The protocol of searches: ask for samples until enough is known, then answer with a certificate.
+
+An algorithm is a generator, written as its pseudo-code. It yields what it wants sampled and what it would answer if it
+had to stop now, is sent what came, and returns the answer::
+
+    def _steps(self) -> Steps:
+        while ...:
+            sums = yield Request(arms, counts, index, certificate)
+        return index, certificate
+
+It is a function of its parameters and of what it was told. So the log of that is its whole state: saving keeps the log,
+loading and copying replay it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unipac import _checks as check
+from unipac._agents import Agent, agent, parameter
+from unipac._inputs import LARGEST_REWARD, floats, read_only
+from unipac.pac.protocol.records import Answer, Batch, Integers, Log, Moment, Steps
+
+
+@agent
+class Search(Agent):
+    """A search that asks for samples and stops; the algorithms derive from it.
+
+    {parameters}
+
+    >>> from unipac import LinGapE
+    >>> search = LinGapE([[1.0, 0.0], [0.0, 1.0]], noise=0.1, eps=0.5)
+    >>> while not search.done:
+    ...     batch = search.ask()
+    ...     search.tell(batch.counts * np.array([0.2, 0.7])[batch.arms])      # sums of rewards
+    >>> search.answer.index, search.answer.certificate <= 0.5
+    (1, True)
+    """
+
+    kind: ClassVar[str] = "search"
+    theorem: ClassVar[str] = "PAC"
+    samples: ClassVar[str] = "rewards"
+    """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
+
+    delta: float = parameter(
+        default=0.05,
+        check=check.probability,
+        words="δ, the probability that the answer's certificate is wrong",
+    )
+
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _steps(self) -> Steps:
+        raise NotImplementedError
+
+    @property
+    def certified(self) -> bool:
+        """Whether certificates are proven under the assumptions given."""
+        return True
+
+    # -- for users -----------------------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """Whether it has stopped by itself: with an answer, or as it would need more pulls than can be counted."""
+        return self._now.wanted is None
+
+    @property
+    def answer(self) -> Any:
+        """The answer so far, with a certificate that holds at every moment: an ``Answer``, or a ``Solution``."""
+        with self._lock:
+            now = self._now
+        return Answer(now.index, now.certificate, now.pulls, now.counts.copy())
+
+    @property
+    def pulls(self) -> int:
+        """Samples so far."""
+        return self._now.pulls
+
+    def _summary(self) -> str:
+        state = "done" if self.done else "searching"
+        return f"{state}, {self._best()} up to {self._now.certificate:.3g} after {self.pulls:,} pulls"
+
+    def _best(self) -> str:
+        return f"arm {self._now.index}"
+
+    def ask(self) -> Batch:
+        """What to sample next; asked twice, the same. A ``ValueError`` if the search is done."""
+        with self._lock:
+            wanted = self._now.wanted
+        if wanted is None:
+            raise ValueError("ask must not follow the end of the search, got a search that is done")
+        return wanted
+
+    def tell(self, sums: ArrayLike) -> None:
+        """The sums of the rewards of each arm of the batch that was asked for, (m,)."""
+        with self._lock:
+            wanted = self._now.wanted
+            if wanted is None:
+                raise ValueError("tell must follow ask, got a search that is done")
+            self._learn(wanted, self._read(sums, wanted))
+
+    def run(self, instance: Any, *, seed: int = 0, max_pulls: SupportsIndex = 10**7) -> Any:
+        """Sample an instance until done, or until the next batch would exceed ``max_pulls`` in all.
+
+        Batch k is a function of (seed, k): a run may be stopped and continued.
+
+        Args:
+            instance: with the arms of this search.
+            seed: of the noise.
+            max_pulls: the most samples, those of before included; the certificate is valid then too.
+        """
+        self._check_instance(instance)
+        most = check.count("max_pulls", max_pulls, least=0)
+        with self._lock:
+            while (wanted := self._now.wanted) is not None and self.pulls + int(wanted.counts.sum()) <= most:
+                self._learn(wanted, self._sample(instance, seed))
+            return self.answer
+
+    # -- what a search of another kind than arms writes ----------------------------------------
+
+    def _check_instance(self, instance: Any) -> None:
+        raise NotImplementedError
+
+    def _sample(self, instance: Any, seed: int) -> Any:
+        """What an instance brings for the batch that is asked for."""
+        arms, counts = self.ask()
+        return instance.pulls(arms, counts, batch=len(self.state), seed=seed)
+
+    def _read(self, sums: Any, batch: Batch) -> Any:
+        """What came, as an array of its own with one row for each arm; a ``ValueError`` if it cannot be."""
+        y = floats("sums", sums)
+        check.require(y.shape == batch.arms.shape, "sums", f"of shape {batch.arms.shape}", y.shape)
+        sound = bool((np.abs(y) <= LARGEST_REWARD * batch.counts).all())
+        check.require(sound, "sums", f"finite, and rewards within ±{LARGEST_REWARD:g}", y)
+        return y.copy()
+
+    def _nothing(self) -> Any:
+        """The rows that were told, if there are none."""
+        return np.empty(0)
+
+    def _found(self, index: Any) -> Any:
+        """What the algorithm would answer, as ``answer`` keeps it."""
+        return int(index)
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def _n_arms(self) -> int:
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        self._running: Steps | None = self._steps()
+        self._now = self._advanced(self._running, None, 0, np.zeros(self._n_arms(), dtype=np.int64))
+
+    def _empty(self) -> list[tuple[Batch, Any]]:
+        return []
+
+    def _learn(self, batch: Batch, sums: Any) -> None:
+        """Prepare the next moment, then commit: an exception leaves the search before the batch or after it.
+
+        What was sent to a generator cannot be taken back. So none is kept until the commit; if that does not come,
+        the next call makes one from the log.
+        """
+        running, self._running = self._replayed() if self._running is None else self._running, None
+        counts = self._now.counts.copy()
+        np.add.at(counts, batch.arms, batch.counts)
+        now = self._advanced(running, sums, self.pulls + int(batch.counts.sum()), counts)
+        log, entry = self.state, (batch, sums)
+        self._running, self._now = running, now
+        log.append(entry)
+
+    def _replayed(self) -> Steps:
+        """The algorithm where the log ends."""
+        running = self._steps()
+        next(running)
+        for _, sums in self.state:
+            running.send(sums)
+        return running
+
+    def _advanced(self, running: Steps, sums: Any, pulls: int, counts: Integers) -> Moment:
+        """The moment after these sums, None at first."""
+        try:
+            request = next(running) if sums is None else running.send(sums)
+        except StopIteration as end:
+            return Moment(None, self._found(end.value[0]), float(end.value[1]), pulls, counts)
+        arms, asked = (np.array(part, dtype=np.int64).reshape(-1) for part in request[:2])
+        too_many = pulls + sum(asked.tolist()) > check.LARGEST_COUNT  # what is known now is all that can be
+        wanted = None if too_many else Batch(read_only(arms), read_only(asked))
+        return Moment(wanted, self._found(request.index), float(request.certificate), pulls, counts)
+
+    def _saved(self) -> Log:
+        batches = [batch for batch, _ in self.state]
+        nothing: Integers = np.empty(0, dtype=np.int64)
+        return Log(
+            np.array([len(batch.arms) for batch in batches], dtype=np.int64),
+            np.concatenate([nothing, *(batch.arms for batch in batches)]),
+            np.concatenate([nothing, *(batch.counts for batch in batches)]),
+            np.concatenate([self._nothing(), *(sums for _, sums in self.state)]),
+        )
+
+    def _restored(self, saved: Any) -> list[tuple[Batch, Any]]:
+        """Replay the log; a ``ValueError`` where the search would have asked for something else."""
+        self.state = []
+        begin = 0
+        for length in saved.lengths.tolist():
+            part = slice(begin, begin + check.count("lengths", length, least=0))
+            batch = self._now.wanted
+            same = (
+                batch is not None
+                and np.array_equal(batch.arms, saved.arms[part])
+                and np.array_equal(batch.counts, saved.counts[part])
+                and len(saved.sums[part]) == length
+            )
+            check.require(same, "log", "that of this search", f"batch {len(self.state)}")
+            self.tell(saved.sums[part])
+            begin = part.stop
+        check.require(begin == len(saved.arms) == len(saved.sums), "log", "complete", begin)
+        replayed: list[tuple[Batch, Any]] = self.state
+        return replayed
