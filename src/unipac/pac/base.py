@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import Agent, accepted, agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
 from unipac.envs import BanditInstance
 
@@ -286,7 +287,7 @@ class BestArm(Search):
     (True, 1)
     """
 
-    arms: Any = parameter(default=None, words="(n, d), the arms", kw_only=False)
+    arms: OptionalArrayParameter = parameter(default=None, words="(n, d), the arms", kw_only=False)
     eps: float = parameter(
         default=0.0, check=check.nonnegative, words="ε ≥ 0, how much worse than the best the answer may be"
     )

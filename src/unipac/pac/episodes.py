@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import floats, read_only
 from unipac.envs import CandidateMDP, FiniteMDP
 from unipac.envs.play.visits import RANDOM, largest_return, visits
@@ -33,10 +34,10 @@ class FunctionSearch(PolicySearch):
 
     samples: ClassVar[str] = "episodes"
 
-    functions: Any = parameter(
+    functions: OptionalArrayParameter = parameter(
         default=None, words="(N, H, S, A), candidates for Q*, from 0 to 1", kw_only=False
     )
-    rewards: Any = parameter(
+    rewards: OptionalArrayParameter = parameter(
         default=None, words="(H, S, A), at least 0, of which no episode brings more than 1 in all"
     )
 

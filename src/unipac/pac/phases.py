@@ -7,13 +7,13 @@ certificate says. So in phase j with m active targets 2(m − 1) sides are enoug
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.linalg.design import RANK, Span, allocate
 from unipac.linalg.fit import Fit
@@ -30,7 +30,7 @@ class TargetedSearch(BestArm):
     {parameters}
     """
 
-    targets: Any = parameter(
+    targets: OptionalArrayParameter = parameter(
         default=None, words="(m, d), among which the best is sought; the arms if not given"
     )
 

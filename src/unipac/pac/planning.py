@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import floats, read_only
 from unipac.envs import DiscountedMDP
 from unipac.envs.mdps.discounted import discount_factor
@@ -103,12 +104,16 @@ class Planner(PolicySearch):
 
     samples: ClassVar[str] = "next states"
 
-    rewards: Any = parameter(default=None, words="(S, A), what each pair pays, from 0 to 1", kw_only=False)
+    rewards: OptionalArrayParameter = parameter(
+        default=None, words="(S, A), what each pair pays, from 0 to 1", kw_only=False
+    )
     discount: float = parameter(default=0.9, check=discount_factor, words="γ, from 0 to 1 - 1e-6")
-    anchors: Any = parameter(
+    anchors: OptionalArrayParameter = parameter(
         default=None, words="(K,), numbers s·A + a of the pairs to sample; all if not given"
     )
-    coefficients: Any = parameter(default=None, words="(S, A, K), λ with sums 1; needed with anchors")
+    coefficients: OptionalArrayParameter = parameter(
+        default=None, words="(S, A, K), λ with sums 1; needed with anchors"
+    )
 
     def _check_parameters(self) -> None:
         r = floats("rewards", self.rewards).copy()

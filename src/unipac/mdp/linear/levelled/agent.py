@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP, LinearMDP
@@ -49,7 +50,7 @@ class LinearAgent(ByWay):
     rule: ClassVar[int]
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
-    features: Any = parameter(
+    features: OptionalArrayParameter = parameter(
         default=None,
         words="φ, (states, actions, d), norms at most 1, for finitely many states",
         kw_only=False,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.tabular.counting.agent import Integers, TabularAgent
 
@@ -20,7 +21,7 @@ class AgentWithEnds(TabularAgent):
     {parameters}
     """
 
-    ends: Any = parameter(
+    ends: OptionalArrayParameter = parameter(
         default=None,
         words="states in which an episode is over, worth 0 and left out of all bounds: numbers, or booleans (S,)",
     )
