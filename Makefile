@@ -59,7 +59,8 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) tests/typing/check.py
-	$(RUN) -m mypy.stubtest unipac
+	$(RUN) -m mypy.stubtest --concise --ignore-disjoint-bases --mypy-config-file pyproject.toml \
+		--allowlist tests/typing/allowlist.txt unipac
 
 validate: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto -m slow tests

@@ -219,8 +219,8 @@ def stub(package: str) -> str:
     lines = ["# Written by `make pages` from the names in __init__.py and the agents in registry.py."]
     homes = sorted(_lazy.homes(package).items(), key=lambda entry: (entry[1], entry[0].lower(), entry[0]))
     lines += ["", *(f"from {home} import {name} as {name}" for name, home in homes)]
-    lines += ["", "__version__: str"] * (package == "unipac")
-    return "\n".join([*lines, ""])
+    lines += ["", *["__version__: str"] * (package == "unipac"), "__all__: list[str]", ""]
+    return "\n".join(lines)
 
 
 def pages() -> dict[Path, str]:

@@ -67,3 +67,4 @@ from unipac.pac.xy_static import XYStatic as XYStatic
 from unipac.registry import AGENTS as AGENTS
 
 __version__: str
+__all__: list[str]

@@ -20,3 +20,5 @@ from unipac.bandits.upac_oful import UPACOFUL as UPACOFUL
 from unipac.bandits.vcl_sup_linucb import VCLSupLinUCB as VCLSupLinUCB
 from unipac.bandits.voful import VOFUL as VOFUL
 from unipac.bandits.weighted_oful import WeightedOFUL as WeightedOFUL
+
+__all__: list[str]

@@ -14,3 +14,5 @@ from unipac.data.travel import swissmetro as swissmetro
 from unipac.data.trial import actg175 as actg175
 from unipac.data.trial import ARMS as ARMS
 from unipac.data.trial import COVARIATES as COVARIATES
+
+__all__: list[str]

@@ -8,3 +8,5 @@ from unipac.deployment.errors import Full as Full
 from unipac.deployment.errors import Unknown as Unknown
 from unipac.deployment.log import fold as fold
 from unipac.deployment.settling import Settled as Settled
+
+__all__: list[str]

@@ -46,3 +46,5 @@ from unipac.envs.mdps.mixtures import VTRKiller as VTRKiller
 from unipac.envs.mdps.planning import level_policy_value as level_policy_value
 from unipac.envs.mdps.planning import Optimum as Optimum
 from unipac.envs.mdps.published import from_gymnasium as from_gymnasium
+
+__all__: list[str]

@@ -13,3 +13,5 @@ from unipac.experiments.runner import run as run
 from unipac.experiments.spec import Spec as Spec
 from unipac.experiments.store import Store as Store
 from unipac.experiments.store import StoreError as StoreError
+
+__all__: list[str]

@@ -18,3 +18,5 @@ from unipac.features.observations import RandomFourier as RandomFourier
 from unipac.features.observations import TileCoding as TileCoding
 from unipac.features.reading import from_json as from_json
 from unipac.features.transformed import Transformed as Transformed
+
+__all__: list[str]

@@ -15,3 +15,5 @@ from unipac.logs.values import compare as compare
 from unipac.logs.values import Comparison as Comparison
 from unipac.logs.values import Interval as Interval
 from unipac.logs.values import value as value
+
+__all__: list[str]

@@ -23,3 +23,5 @@ from unipac.mdp.tabular.q_learning import QLearning as QLearning
 from unipac.mdp.tabular.ubev import UBEV as UBEV
 from unipac.mdp.tabular.ucb_advantage import UCBAdvantage as UCBAdvantage
 from unipac.mdp.tabular.ucbvi import UCBVI as UCBVI
+
+__all__: list[str]

@@ -8,3 +8,5 @@ from unipac.metrics.gaps import coverage as coverage
 from unipac.metrics.gaps import last_iterate_envelope as last_iterate_envelope
 from unipac.metrics.gaps import mistakes as mistakes
 from unipac.metrics.gaps import regret as regret
+
+__all__: list[str]

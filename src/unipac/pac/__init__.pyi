@@ -19,3 +19,5 @@ from unipac.pac.ppq import PPQ as PPQ
 from unipac.pac.rage import RAGE as RAGE
 from unipac.pac.xy_adaptive import XYAdaptive as XYAdaptive
 from unipac.pac.xy_static import XYStatic as XYStatic
+
+__all__: list[str]

@@ -9,3 +9,5 @@ from unipac.report.folders import section as section
 from unipac.report.folders import sections as sections
 from unipac.report.tables import summary as summary
 from unipac.report.writing import build as build
+
+__all__: list[str]

@@ -34,3 +34,5 @@ from unipac.theory.tabular import ubev as ubev
 from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound as upac_lsvi_mistake_bound
 from unipac.theory.vtr import likelihood_threshold as likelihood_threshold
 from unipac.theory.vtr import vtr_mistake_bound as vtr_mistake_bound
+
+__all__: list[str]
