@@ -143,7 +143,7 @@ def test_events_with_a_window(tmp_path):
         {"seq": 9, "kind": "restart"},
         decide(10, "e", 0),
     ]
-    log = logs.read(written(tmp_path, events))
+    log = logs.from_file(written(tmp_path, events))
     assert log.ids == ("a", "b")
     assert log.rewards.tolist() == [0.0, 0.5]
     assert log.index.tolist() == [0, 2]
@@ -212,9 +212,9 @@ def test_broken_lines(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"kind": "spec"}\n{"kind": "dec')
     with pytest.raises(ValueError, match="line 2 must be a JSON object"):
-        logs.read(path)
+        logs.from_file(path)
     with pytest.raises(ValueError, match=r"path must be one of .jsonl, .ndjson or .parquet"):
-        logs.read(tmp_path / "log.csv")
+        logs.from_file(tmp_path / "log.csv")
 
 
 def test_frames_and_parquet(tmp_path):
@@ -224,7 +224,7 @@ def test_frames_and_parquet(tmp_path):
     frame = polars.DataFrame(columns)
     assert_same(log, logs.from_frame(frame))
     frame.write_parquet(tmp_path / "log.parquet")
-    assert_same(log, logs.read(tmp_path / "log.parquet"))
+    assert_same(log, logs.from_file(tmp_path / "log.parquet"))
     assert_same(log, logs.from_frame(pandas.DataFrame(columns)))
     assert_same(log, logs.from_frame(pyarrow.table(columns)))
     with pytest.raises(ValueError, match="frame must be a table with a column 'reward'"):

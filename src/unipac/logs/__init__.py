@@ -1,6 +1,6 @@
 """Logs of decisions: what another policy would have earned, with intervals that are proven, and whether a log is sound.
 
-- `Log`: the actions offered, which one was taken, its reward; `read` takes it from a file, `uniform` draws one.
+- `Log`: the actions offered, which one was taken, its reward; `from_file` reads it from a file, `uniform` draws one.
 - `value` and `compare`: what any policy earns on the contexts of a log, from the confidence set of an agent that has
   learned it. The intervals hold for all policies at once, also for one that was chosen after looking at the log, and
   ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests.
@@ -17,10 +17,10 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "logs.checking": "check Finding",
+        "logs.checking": "check Problem",
         "logs.linearity": "Misfit misfit",
         "logs.log": "Log uniform",
-        "logs.reading": "from_events from_frame read",
+        "logs.reading": "from_events from_file from_frame",
         "logs.replaying": "Replay replay",
         "logs.values": "compare Comparison Interval value",
     },

@@ -138,7 +138,7 @@ class Log:
         return f"<Log: {len(self):,} rounds, {count} actions in dimension {self.dim}, mean reward {mean:.6g}>"
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns as `read` takes them from a table: ``vectors``, ``index``, ``reward``, and what else is known."""
+        """Columns as `from_file` reads them: ``vectors``, ``index``, ``reward``, and what else is known."""
         columns: dict[str, list[Any]] = {
             "vectors": [self.offered(t).tolist() for t in range(len(self))],
             "index": self.index.tolist(),

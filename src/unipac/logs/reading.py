@@ -19,7 +19,7 @@ Features = Callable[[Any, Any], Any]
 LINES = (".jsonl", ".ndjson")
 
 
-def read(path: str | Path, *, features: Features | None = None) -> Log:
+def from_file(path: str | Path, *, features: Features | None = None) -> Log:
     r"""The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
 
     Args:
@@ -38,7 +38,7 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
         >>> first = deployment.reward("a", 1.0)
         >>> path = Path(tempfile.mkdtemp()) / "events.jsonl"
         >>> size = path.write_text("".join(json.dumps(event) + "\n" for event in deployment.events()))
-        >>> read(path).rewards
+        >>> from_file(path).rewards
         array([1.])
     """
     place = Path(path)
@@ -63,7 +63,7 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
 
     Args:
         events: as dicts, from the first one on, which is the specification.
-        features: as in `read`.
+        features: as in `from_file`.
 
     Example:
         >>> decide = {"kind": "decide", "at": 0.0, "vectors": [[1.0], [0.5]], "propensity": 1.0, "holdout": False}
