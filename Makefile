@@ -10,7 +10,7 @@ CHECKED_CACHE := $(VENV)/boundscheck-cache
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 15 minutes)"
-	@echo "make lint      ruff, mypy and the import contract"
+	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
@@ -58,6 +58,9 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(RUN) tests/typing/check.py
+	$(RUN) -m mypy.stubtest --concise --ignore-disjoint-bases --mypy-config-file pyproject.toml \
+		--allowlist tests/typing/allowlist.txt unipac
 
 validate: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto -m slow tests

@@ -218,7 +218,7 @@ def measure(
     """
     for name in ("actg175", "swissmetro"):
         try:
-            data.read(name)
+            data.content(name)
         except FileNotFoundError:
             data.get(name)
     result: dict[str, Any] = {name: on_set(name, peers, folder, quick, say) for name in SETS}

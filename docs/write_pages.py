@@ -14,6 +14,7 @@ import inspect
 import itertools
 import re
 import sys
+import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -214,13 +215,22 @@ def menu() -> str:
     return "\n".join([*lines, "      - agents/not_here.md"])
 
 
+def folded(words: str) -> list[str]:
+    """Indented lines of words."""
+    return textwrap.wrap(words, 110, initial_indent="    ", subsequent_indent="    ")
+
+
 def stub(package: str) -> str:
     """The names of a package for type checkers: its ``__init__.pyi``."""
-    lines = ["# Written by `make pages` from the names in __init__.py and the agents in registry.py."]
-    homes = sorted(_lazy.homes(package).items(), key=lambda entry: (entry[1], entry[0].lower(), entry[0]))
-    lines += ["", *(f"from {home} import {name} as {name}" for name, home in homes)]
-    lines += ["", "__version__: str"] * (package == "unipac")
-    return "\n".join([*lines, ""])
+    lines = ["# Written by `make pages` from the names in __init__.py and the agents in registry.py.", ""]
+    homes = sorted(_lazy.homes(package).items(), key=lambda entry: (entry[1], entry[0]))
+    for home, entries in itertools.groupby(homes, key=lambda entry: entry[1]):
+        names = ", ".join(name for name, _ in entries)
+        short = len(f"from {home} import {names}") <= 110
+        lines += [f"from {home} import {names}"] if short else [f"from {home} import (", *folded(names), ")"]
+    lines += ["", *["__version__: str"] * (package == "unipac"), "__all__ = ["]
+    lines += folded(", ".join(f'"{name}"' for name in sorted(_lazy.homes(package))))
+    return "\n".join([*lines, "]", ""])
 
 
 def pages() -> dict[Path, str]:

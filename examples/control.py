@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import unipac
-from unipac.features.observations import Aggregation
+from unipac.features import Aggregation
 
 HOLD = 4
 HORIZON = 25

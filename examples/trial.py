@@ -24,7 +24,7 @@ import numpy as np
 
 import unipac
 from unipac import logs
-from unipac.data import ARMS
+from unipac.data.trial import ARMS
 
 POLICIES = {  # shares of the patients that get each of the four treatments
     "zidovudine for all": (1.0, 0.0, 0.0, 0.0),

@@ -67,3 +67,13 @@ from unipac.pac.xy_static import XYStatic as XYStatic
 from unipac.registry import AGENTS as AGENTS
 
 __version__: str
+__all__ = [
+    "AGENTS", "ALBA", "Answer", "AnytimeSupLinUCB", "BallOFUL", "Batch", "Bounds", "CertLSVIUCB", "CertVI",
+    "CertifiedPlanning", "ConfidenceBall", "Decision", "Deployment", "ELEANOR", "EpisodeTrace",
+    "ExploreVerify", "FLUTE", "GAllocation", "Guarded", "LSVIUCB", "LazyTrackAndStop", "Level", "LinGapE",
+    "LinTS", "LinUCB", "NestedFLUTE", "NestedOFUL", "NestedVTR", "OFUL", "OLIVE", "OPPQ", "PPQ", "PSRL",
+    "PhasedElimination", "QLearning", "RAGE", "SupLinRel", "SupLinUCB", "Trace", "UBEV", "UCBAdvantage",
+    "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI", "UPACOFUL", "UPACVTR", "VCLSupLinUCB",
+    "VOFUL", "WeightedOFUL", "XYAdaptive", "XYStatic", "bandits", "data", "deployment", "envs", "features",
+    "load", "logs", "mdp", "metrics", "pac", "registry", "theory"
+]

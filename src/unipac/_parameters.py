@@ -21,12 +21,26 @@ import dataclasses
 import functools
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T", bound=type)
+Given = TypeVar("Given", contravariant=True)
+Kept = TypeVar("Kept", covariant=True)
 Check = Callable[[str, Any], Any]
 
 REQUIRED: Any = dataclasses.MISSING
+
+
+class Converted(Generic[Given, Kept]):
+    """The type of a parameter that the constructor takes as one type and the agent keeps as another.
+
+    For type checkers alone, which read it as a descriptor; at run time the attribute is a plain one.
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, holder: object, owner: Any = None) -> Kept: ...
+        def __set__(self, holder: object, value: Given) -> None: ...
 
 
 def parameter(

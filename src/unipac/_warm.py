@@ -81,8 +81,9 @@ def _shown(
 def _use_instances() -> None:
     """Draw from every instance, and plan in every MDP."""
     from unipac import envs
+    from unipac.envs.mdps import planning
 
-    for make in envs.INSTANCES.values():
+    for make in envs.BANDITS.values():
         with _refused(ImportError):  # some instances need data that come with another package
             make().rounds(0, ROUNDS, seed=0)
     for solve in envs.MDPS.values():
@@ -91,7 +92,7 @@ def _use_instances() -> None:
         table = np.zeros((mdp.horizon, mdp.n_states), dtype=np.int64)
         envs.policy_value(mdp, table)
         by_level = np.zeros((mdp.horizon, mdp.n_states, 2), dtype=np.int64)
-        envs.level_policy_value(mdp.transitions, mdp.rewards, by_level, by_level)
+        planning.level_policy_value(mdp.transitions, mdp.rewards, by_level, by_level)
 
 
 # -- agents, by kind -----------------------------------------------------------------------------------

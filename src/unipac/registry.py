@@ -92,8 +92,6 @@ AGENTS: Mapping[str, type[Any]] = _Lazy(_MODULES)
 """
 
 FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
-    dict.fromkeys(
-        ("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.features.observations"
-    )
+    dict.fromkeys(("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.features")
 )
 """Feature maps that a file may name."""

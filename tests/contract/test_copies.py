@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.features.observations import TileCoding
+from unipac.features import TileCoding
 
 WAYS = {
     "copy": copy.copy,

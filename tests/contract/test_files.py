@@ -14,7 +14,7 @@ import registry_cases as cases
 
 import unipac
 from unipac import _agents, _storage
-from unipac.features.observations import OneHot
+from unipac.features import OneHot
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning"),

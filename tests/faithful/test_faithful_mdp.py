@@ -11,7 +11,7 @@ from naive_mdp import NaiveFLUTE, mixture, policy_value
 import unipac
 from unipac.envs import random_simplex, river_swim
 from unipac.envs.play.simulation import episode_uniforms
-from unipac.features.observations import TileCoding
+from unipac.features import TileCoding
 from unipac.mdp.linear.radius import FIXED
 from unipac.theory import mdp_radii
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unipac.features.observations import (
+from unipac.features import (
     Aggregation,
     FeatureMap,
     Fourier,

@@ -40,7 +40,7 @@ def test_model_router(monkeypatch, capsys):
 
 def fetch(name):
     try:
-        unipac.data.read(name)
+        unipac.data.content(name)
     except FileNotFoundError:
         try:
             unipac.data.get(name)

@@ -140,7 +140,6 @@ def test_regret_bound_is_the_integral_of_the_mistake_bound():
     lower = (counts[1:] * np.diff(eps)).sum()
     assert lower * 0.999 <= regret_bound(K, 2, 0.05) <= upper * 1.001
     assert regret_bound(0, 2, 0.05) == 0
-    assert theory.pac_bound(0.3, 2, 0.05) == mistake_bound(0.3, 2, 0.05)
 
 
 def test_regret_bound_grows_like_the_square_root():

@@ -33,7 +33,7 @@ def engines(incomplete: str) -> list[tuple[str, str]]:
 
 def data_sets(incomplete: str) -> list[str]:
     """Data sets that can be fetched."""
-    from unipac.data import FILES
+    from unipac.data.files import FILES
 
     return [name for name in FILES if name.startswith(incomplete)]
 

@@ -35,7 +35,7 @@ def get_data(
 
     try:
         sets.get(name)
-        contents = sets.read(name)
+        contents = sets.content(name)
     except (OSError, ValueError) as error:
         err.print(f"unipac: {safe(error)}", soft_wrap=True)
         raise typer.Exit(USAGE) from error

@@ -27,7 +27,7 @@ def list_all() -> None:
 
     Example: unipac list | grep uniform-PAC
     """
-    from unipac import envs
+    from unipac.envs.catalogue import SEARCHED
     from unipac.experiments.builtin import EXPERIMENTS
     from unipac.experiments.registry import BANDITS, INSTANCES, first_line
 
@@ -44,9 +44,9 @@ def list_all() -> None:
     if left:
         _show("Other agents, and their guarantee", _agents(left))
     _show("Bandit instances", {name: first_line(make) for name, make in BANDITS.items()})
-    others = {**BANDITS, **envs.SEARCHED}
+    others = {**BANDITS, **SEARCHED}
     _show("MDPs", {name: first_line(make) for name, make in INSTANCES.items() if name not in others})
-    _show("For searches for a policy", {name: first_line(make) for name, make in envs.SEARCHED.items()})
+    _show("For searches for a policy", {name: first_line(make) for name, make in SEARCHED.items()})
     out.print("\nYour own: a TOML file names them, also as module:object; see docs/results/experiments.md.")
 
 

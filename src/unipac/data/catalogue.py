@@ -5,9 +5,9 @@ from __future__ import annotations
 from unipac.data.classification import breast_cancer, digits
 from unipac.data.travel import swissmetro
 
-INSTANCES = {make.__name__: make for make in (digits, breast_cancer, swissmetro)}
-"""The bandit instances, by name.
+AS_BANDITS = {make.__name__: make for make in (digits, breast_cancer, swissmetro)}
+"""Data sets as bandit instances, by name.
 
->>> sorted(INSTANCES)
+>>> sorted(AS_BANDITS)
 ['breast_cancer', 'digits', 'swissmetro']
 """

@@ -86,7 +86,7 @@ def get(name: str) -> None:
             path.replace(folder() / path.name)
 
 
-def read(name: str) -> bytes:
+def content(name: str) -> bytes:
     """The contents of a data set's file.
 
     Raises:
@@ -94,7 +94,7 @@ def read(name: str) -> bytes:
         ValueError: if it differs from the expected file, or its archive is damaged; says what to do.
 
     Example:
-        >>> read("titanic")
+        >>> content("titanic")
         Traceback (most recent call last):
         ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', got 'titanic'
     """

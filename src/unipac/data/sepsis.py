@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac.data.files import read
+from unipac.data.files import content
 from unipac.envs import FiniteMDP
 
 DEATH, SURVIVAL = 713, 714
@@ -51,7 +51,7 @@ def icu_sepsis(horizon: int = 20) -> ICUSepsis:
         ValueError: horizon must be an integer >= 1, got 0
     """
     horizon = check.count("horizon", horizon)
-    with np.load(io.BytesIO(read("icu-sepsis")), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(content("icu-sepsis")), allow_pickle=False) as arrays:
         transitions, first, expert = (arrays[name] for name in ("tx_mat", "d_0", "expert_policy"))
     S = SURVIVAL + 1
     P = transitions[:S, :, :S]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac.data.classification import Classification
-from unipac.data.files import read
+from unipac.data.files import content
 from unipac.data.tables import columns
 from unipac.envs import BanditInstance
 from unipac.envs.arrays import FloatArray, read_only
@@ -76,7 +76,7 @@ def swissmetro(model: str = "shared") -> BanditInstance:
         ValueError: model must be one of 'shared', 'blocks', got 'own'
     """
     check.one_of("model", model, ("shared", "blocks"))
-    table = columns(gzip.decompress(read("swissmetro")))
+    table = columns(gzip.decompress(content("swissmetro")))
     answered = table["CHOICE"] > 0
     table = {name: values[answered] for name, values in table.items()}
     taken = table["CHOICE"].astype(np.int64) - 1

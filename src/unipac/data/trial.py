@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unipac import _checks as check
-from unipac.data.files import read
+from unipac.data.files import content
 from unipac.data.tables import columns
 from unipac.logs import Log
 
@@ -39,7 +39,8 @@ def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
     The first call needs ``unipac data get actg175``.
 
     Args:
-        covariates: names in ``unipac.data.COVARIATES``.
+        covariates: names of columns that were known before the treatment: age, wtkg, hemo, homo, drugs,
+            karnof, oprior, z30, preanti, race, gender, str2, symptom, cd40, cd80.
         outcome: the reward. "cd4": 1 if a patient has at least as many CD4 cells per mm³ after 20 weeks as at the
             beginning, else 0. "event": 1 if there was no event (CD4 cells down by half, AIDS, death) while the patient
             was followed, else 0.
@@ -58,7 +59,7 @@ def actg175(covariates: Sequence[str] = (), *, outcome: str = "cd4") -> Log:
     check.one_of("outcome", outcome, ("cd4", "event"))
     for name in covariates:
         check.one_of("covariates", name, COVARIATES)
-    table = columns(read("actg175"))
+    table = columns(content("actg175"))
     arms = table["arms"].astype(np.int64)
     patients, n = len(arms), len(ARMS)
     scaled = [np.ones(patients), *(_scaled(table[name]) for name in covariates)]

@@ -1,9 +1,8 @@
 """Instances which know their optimum: stochastic linear bandits and finite MDPs, linear or not.
 
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
-`BanditInstance`. `INSTANCES` maps names to the factories that need no argument. `MDPS` does so for the
-factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gymnasium.env``,
-`SEARCHED` for what searches for a policy are run on.
+`BanditInstance`. `BANDITS` maps names to the factories that need no argument. `MDPS` does so for the
+factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gymnasium.env``.
 Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
 
 Names are imported when they are first used.
@@ -21,10 +20,10 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "envs.bandits.almost_linear": "misspecified",
         "envs.bandits.arms": "end_of_optimism fixed_arms soare",
         "envs.bandits.contexts": "filling sphere uneven_noise",
-        "envs.bandits.instance": "BanditInstance NoiseKind",
+        "envs.bandits.instance": "BanditInstance",
         "envs.bandits.killers": "appendix_a Killer killer killer_phases SwitchingArms",
         "envs.bandits.rounds": "Rounds",
-        "envs.catalogue": "INSTANCES MDPS SEARCHED",
+        "envs.catalogue": "BANDITS MDPS",
         "envs.gymnasium.env": "LinearMDPEnv",
         "envs.mdps.candidates": "CandidateMDP random_candidates",
         "envs.mdps.discounted": "DiscountedMDP random_anchors Simulator",
@@ -34,7 +33,6 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "envs.mdps.linear_mdp": "LinearMDP",
         "envs.mdps.mixture_mdp": "MixtureMDP model_ensemble",
         "envs.mdps.mixtures": "mixture_swim random_mixture vtr_killer VTRKiller",
-        "envs.mdps.planning": "level_policy_value Optimum",
         "envs.mdps.published": "from_gymnasium",
     },
 )

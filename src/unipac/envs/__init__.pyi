@@ -1,48 +1,30 @@
 # Written by `make pages` from the names in __init__.py and the agents in registry.py.
 
-from unipac.envs.bandits.almost_linear import misspecified as misspecified
-from unipac.envs.bandits.arms import end_of_optimism as end_of_optimism
-from unipac.envs.bandits.arms import fixed_arms as fixed_arms
-from unipac.envs.bandits.arms import soare as soare
-from unipac.envs.bandits.contexts import filling as filling
-from unipac.envs.bandits.contexts import sphere as sphere
-from unipac.envs.bandits.contexts import uneven_noise as uneven_noise
-from unipac.envs.bandits.instance import BanditInstance as BanditInstance
-from unipac.envs.bandits.instance import NoiseKind as NoiseKind
-from unipac.envs.bandits.killers import appendix_a as appendix_a
-from unipac.envs.bandits.killers import Killer as Killer
-from unipac.envs.bandits.killers import killer as killer
-from unipac.envs.bandits.killers import killer_phases as killer_phases
-from unipac.envs.bandits.killers import SwitchingArms as SwitchingArms
-from unipac.envs.bandits.rounds import Rounds as Rounds
-from unipac.envs.catalogue import INSTANCES as INSTANCES
-from unipac.envs.catalogue import MDPS as MDPS
-from unipac.envs.catalogue import SEARCHED as SEARCHED
-from unipac.envs.gymnasium.env import LinearMDPEnv as LinearMDPEnv
-from unipac.envs.mdps.candidates import CandidateMDP as CandidateMDP
-from unipac.envs.mdps.candidates import random_candidates as random_candidates
-from unipac.envs.mdps.discounted import DiscountedMDP as DiscountedMDP
-from unipac.envs.mdps.discounted import random_anchors as random_anchors
-from unipac.envs.mdps.discounted import Simulator as Simulator
-from unipac.envs.mdps.factories import deep_sea as deep_sea
-from unipac.envs.mdps.factories import frozen_lake as frozen_lake
-from unipac.envs.mdps.factories import grid_world as grid_world
-from unipac.envs.mdps.factories import lsvi_killer as lsvi_killer
-from unipac.envs.mdps.factories import LSVIKiller as LSVIKiller
-from unipac.envs.mdps.factories import random_simplex as random_simplex
-from unipac.envs.mdps.factories import river_swim as river_swim
-from unipac.envs.mdps.finite_mdp import FiniteMDP as FiniteMDP
-from unipac.envs.mdps.finite_mdp import optimal as optimal
-from unipac.envs.mdps.finite_mdp import policy_value as policy_value
-from unipac.envs.mdps.hypercubes import hypercube as hypercube
-from unipac.envs.mdps.hypercubes import hypercube_mixture as hypercube_mixture
-from unipac.envs.mdps.linear_mdp import LinearMDP as LinearMDP
-from unipac.envs.mdps.mixture_mdp import MixtureMDP as MixtureMDP
-from unipac.envs.mdps.mixture_mdp import model_ensemble as model_ensemble
-from unipac.envs.mdps.mixtures import mixture_swim as mixture_swim
-from unipac.envs.mdps.mixtures import random_mixture as random_mixture
-from unipac.envs.mdps.mixtures import vtr_killer as vtr_killer
-from unipac.envs.mdps.mixtures import VTRKiller as VTRKiller
-from unipac.envs.mdps.planning import level_policy_value as level_policy_value
-from unipac.envs.mdps.planning import Optimum as Optimum
-from unipac.envs.mdps.published import from_gymnasium as from_gymnasium
+from unipac.envs.bandits.almost_linear import misspecified
+from unipac.envs.bandits.arms import end_of_optimism, fixed_arms, soare
+from unipac.envs.bandits.contexts import filling, sphere, uneven_noise
+from unipac.envs.bandits.instance import BanditInstance
+from unipac.envs.bandits.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
+from unipac.envs.bandits.rounds import Rounds
+from unipac.envs.catalogue import BANDITS, MDPS
+from unipac.envs.gymnasium.env import LinearMDPEnv
+from unipac.envs.mdps.candidates import CandidateMDP, random_candidates
+from unipac.envs.mdps.discounted import DiscountedMDP, Simulator, random_anchors
+from unipac.envs.mdps.factories import (
+    LSVIKiller, deep_sea, frozen_lake, grid_world, lsvi_killer, random_simplex, river_swim
+)
+from unipac.envs.mdps.finite_mdp import FiniteMDP, optimal, policy_value
+from unipac.envs.mdps.hypercubes import hypercube, hypercube_mixture
+from unipac.envs.mdps.linear_mdp import LinearMDP
+from unipac.envs.mdps.mixture_mdp import MixtureMDP, model_ensemble
+from unipac.envs.mdps.mixtures import VTRKiller, mixture_swim, random_mixture, vtr_killer
+from unipac.envs.mdps.published import from_gymnasium
+
+__all__ = [
+    "BANDITS", "BanditInstance", "CandidateMDP", "DiscountedMDP", "FiniteMDP", "Killer", "LSVIKiller",
+    "LinearMDP", "LinearMDPEnv", "MDPS", "MixtureMDP", "Rounds", "Simulator", "SwitchingArms", "VTRKiller",
+    "appendix_a", "deep_sea", "end_of_optimism", "filling", "fixed_arms", "from_gymnasium", "frozen_lake",
+    "grid_world", "hypercube", "hypercube_mixture", "killer", "killer_phases", "lsvi_killer", "misspecified",
+    "mixture_swim", "model_ensemble", "optimal", "policy_value", "random_anchors", "random_candidates",
+    "random_mixture", "random_simplex", "river_swim", "soare", "sphere", "uneven_noise", "vtr_killer"
+]

@@ -23,7 +23,7 @@ from unipac.envs.mdps.finite_mdp import FiniteMDP
 from unipac.envs.mdps.hypercubes import hypercube, hypercube_mixture
 from unipac.envs.mdps.mixtures import mixture_swim, random_mixture, vtr_killer
 
-INSTANCES: dict[str, Callable[..., BanditInstance]] = {
+BANDITS: dict[str, Callable[..., BanditInstance]] = {
     factory.__name__: factory
     for factory in (
         sphere,
@@ -39,7 +39,7 @@ INSTANCES: dict[str, Callable[..., BanditInstance]] = {
 }
 """Bandit instances by the names that experiment files and ``unipac list`` use.
 
->>> INSTANCES["sphere"](dim=3, n_actions=4).dim
+>>> BANDITS["sphere"](dim=3, n_actions=4).dim
 3
 """
 

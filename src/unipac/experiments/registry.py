@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
 from unipac import data, envs
+from unipac.envs.catalogue import SEARCHED
 from unipac.registry import AGENTS
 
 __all__ = ["AGENTS", "BANDITS", "INSTANCES", "Kind", "SpecError", "World"]
@@ -24,9 +25,9 @@ _SAMPLED: Mapping[str, World] = {"rewards": "bandit", "next states": "discounted
 """The kind of instance that a search runs on, by what it samples."""
 
 BANDITS: Mapping[str, Callable[..., Any]] = {
-    **envs.INSTANCES,
+    **envs.BANDITS,
     "fixed_arms": envs.fixed_arms,
-    **data.INSTANCES,
+    **data.AS_BANDITS,
 }
 
 
@@ -48,7 +49,7 @@ def gymnasium_mdp(
 INSTANCES: Mapping[str, Callable[..., Any]] = {
     **BANDITS,
     **envs.MDPS,
-    **envs.SEARCHED,
+    **SEARCHED,
     "gymnasium": gymnasium_mdp,
 }
 

@@ -17,10 +17,10 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "logs.checking": "check Finding",
+        "logs.checking": "check Problem",
         "logs.linearity": "Misfit misfit",
         "logs.log": "Log uniform",
-        "logs.reading": "from_events from_frame read",
+        "logs.reading": "from_events read from_frame",
         "logs.replaying": "Replay replay",
         "logs.values": "compare Comparison Interval value",
     },

@@ -25,11 +25,11 @@ FEWEST = 30
 """Frequencies of fewer rounds are not checked."""
 
 
-class Finding(NamedTuple):
+class Problem(NamedTuple):
     """One error or oddity in a log.
 
     >>> log = Log([[1.0], [0.5]], [0, 1], [0.0, 1.0], times=[2.0, 1.0])
-    >>> [finding.name for finding in check(log)]
+    >>> [problem.name for problem in check(log)]
     ['times']
     """
 
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
     """The expected and the actual value."""
 
 
-def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
+def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Problem]:
     """The errors in a log; the list is empty if all of these hold.
 
     - propensity: each is in (0, 1].
@@ -58,7 +58,7 @@ def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
     Example:
         >>> log = Log([[1.0, 0.0], [1.0, 0.5]], [0, 1, 0], [0.0, 1.0, 0.5], times=[1.0, 3.0, 2.0])
         >>> check(log)
-        [Finding(name='times', message='round 2 was made before round 1, at 2 after 3')]
+        [Problem(name='times', message='round 2 was made before round 1, at 2 after 3')]
     """
     _checks.require(isinstance(log, Log), "log", "a Log", log)
     findings = [*_propensities(log), *_holdout(log), *_names(log), *_columns(log)]
@@ -66,18 +66,18 @@ def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Finding]:
         tested = misfit(log, noise=noise)
         if tested.found:
             words = f"{tested.statistic:.3g} > {tested.threshold:.3g}, of probability <= 0.01 otherwise"
-            findings.append(Finding("linearity", f"rewards are not linear, or noisier than stated: {words}"))
+            findings.append(Problem("linearity", f"rewards are not linear, or noisier than stated: {words}"))
     return findings
 
 
-def _propensities(log: Log) -> Iterator[Finding]:
+def _propensities(log: Log) -> Iterator[Problem]:
     p = log.propensities
     if p is None:
         return
     outside = np.flatnonzero((p <= 0.0) | (p > 1.0))
     if len(outside):
         t = int(outside[0])
-        yield Finding("propensity", f"{len(outside)} are not in (0, 1], the first in round {t}: {p[t]:g}")
+        yield Problem("propensity", f"{len(outside)} are not in (0, 1], the first in round {t}: {p[t]:g}")
         return
     if len(log) < FEWEST or p.max() == 1.0:
         return
@@ -89,7 +89,7 @@ def _propensities(log: Log) -> Iterator[Finding]:
             error = math.sqrt(float(((1.0 / sizes) * (1.0 - 1.0 / sizes))[offered].sum()))
             count = int((log.index == k).sum())
             if abs(count - expected) > LIMIT * error:
-                yield Finding(
+                yield Problem(
                     "uniform", f"position {k} was taken {count} times; uniform choices expect {expected:.0f}"
                 )
         return
@@ -102,32 +102,32 @@ def _propensities(log: Log) -> Iterator[Finding]:
             else "propensities are too large, or some action has none"
         )
         numbers = f"the mean of 1/p is {float((1.0 / p).mean()):.4g} with {float(sizes.mean()):.4g} actions"
-        yield Finding("overlap", f"{numbers}: {what}")
+        yield Problem("overlap", f"{numbers}: {what}")
 
 
-def _holdout(log: Log) -> Iterator[Finding]:
+def _holdout(log: Log) -> Iterator[Problem]:
     share = log.holdout_share
     if share is None or log.holdout is None or len(log) == 0:
         return
     mean = float(log.holdout.mean())
     if abs(mean - share) > LIMIT * math.sqrt(share * (1.0 - share) / len(log)) + 1e-12:
-        yield Finding("holdout", f"{mean:.4g} of the rounds are random instead of {share:.4g}")
+        yield Problem("holdout", f"{mean:.4g} of the rounds are random instead of {share:.4g}")
 
 
-def _names(log: Log) -> Iterator[Finding]:
+def _names(log: Log) -> Iterator[Problem]:
     if log.ids is not None:
         twice = [name for name, count in Counter(log.ids).items() if count > 1]
         if twice:
-            yield Finding("ids", f"{len(twice)} come more than once, such as {_checks.shown(twice[0])}")
+            yield Problem("ids", f"{len(twice)} come more than once, such as {_checks.shown(twice[0])}")
     if log.times is not None and len(log) > 1:
         back = np.flatnonzero(np.diff(log.times) < 0.0)
         if len(back):
             t = int(back[0])
             first, second = log.times[t], log.times[t + 1]
-            yield Finding("times", f"round {t + 1} was made before round {t}, at {second:g} after {first:g}")
+            yield Problem("times", f"round {t + 1} was made before round {t}, at {second:g} after {first:g}")
 
 
-def _columns(log: Log) -> Iterator[Finding]:
+def _columns(log: Log) -> Iterator[Problem]:
     if len(log) < 2:
         return
     X: NDArray[np.float64] = log.vectors
@@ -135,8 +135,8 @@ def _columns(log: Log) -> Iterator[Finding]:
     empty = np.flatnonzero((low == 0.0) & (high == 0.0)).tolist()
     constant = np.flatnonzero((low == high) & (low != 0.0)).tolist()
     if empty:
-        yield Finding("features", f"columns {_checks.shown(empty)} are always 0")
+        yield Problem("features", f"columns {_checks.shown(empty)} are always 0")
     if len(constant) > 1:
-        yield Finding("features", f"columns {_checks.shown(constant)} are constant; one is enough")
+        yield Problem("features", f"columns {_checks.shown(constant)} are constant; one is enough")
     if len(log) >= FEWEST and float(np.ptp(log.rewards)) == 0.0:
-        yield Finding("rewards", f"all are {log.rewards[0]:g}")
+        yield Problem("rewards", f"all are {log.rewards[0]:g}")

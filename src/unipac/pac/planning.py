@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import floats, read_only
 from unipac.envs import DiscountedMDP
 from unipac.envs.mdps.discounted import discount_factor

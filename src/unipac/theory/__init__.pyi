@@ -1,36 +1,26 @@
 # Written by `make pages` from the names in __init__.py and the agents in registry.py.
 
-from unipac.theory.bounds import level_size as level_size
-from unipac.theory.bounds import mistake_bound as mistake_bound
-from unipac.theory.bounds import pac_bound as pac_bound
-from unipac.theory.bounds import regret_bound as regret_bound
-from unipac.theory.bounds import staircase as staircase
-from unipac.theory.elimination import anytime_mistake_bound as anytime_mistake_bound
-from unipac.theory.elimination import fixed_design as fixed_design
-from unipac.theory.elimination import guarded_mistake_bound as guarded_mistake_bound
-from unipac.theory.elimination import phased_elimination_mistake_bound as phased_elimination_mistake_bound
-from unipac.theory.identification import identification_time as identification_time
-from unipac.theory.mdp_bounds import flute_mistake_bound as flute_mistake_bound
-from unipac.theory.mdp_radii import flute_explicit as flute_explicit
-from unipac.theory.mdp_radii import flute_finite as flute_finite
-from unipac.theory.mdp_radii import flute_theorem as flute_theorem
-from unipac.theory.mdp_radii import lsvi_ucb as lsvi_ucb
-from unipac.theory.noise import bounded_noise as bounded_noise
-from unipac.theory.radii import determinant as determinant
-from unipac.theory.radii import level_delta as level_delta
-from unipac.theory.radii import mixture as mixture
-from unipac.theory.radii import theorem as theorem
-from unipac.theory.radii import theorem_is_proven as theorem_is_proven
-from unipac.theory.sampling import empirical_bernstein as empirical_bernstein
-from unipac.theory.sampling import hoeffding as hoeffding
-from unipac.theory.sampling import ppq_samples as ppq_samples
-from unipac.theory.tabular import certvi_mistake_bound as certvi_mistake_bound
-from unipac.theory.tabular import dirichlet_threshold as dirichlet_threshold
-from unipac.theory.tabular import kinf_threshold as kinf_threshold
-from unipac.theory.tabular import kt as kt
-from unipac.theory.tabular import open_threshold as open_threshold
-from unipac.theory.tabular import stitched as stitched
-from unipac.theory.tabular import ubev as ubev
-from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound as upac_lsvi_mistake_bound
-from unipac.theory.vtr import likelihood_threshold as likelihood_threshold
-from unipac.theory.vtr import vtr_mistake_bound as vtr_mistake_bound
+from unipac.theory.bounds import level_size, mistake_bound, regret_bound, staircase
+from unipac.theory.elimination import (
+    anytime_mistake_bound, fixed_design, guarded_mistake_bound, phased_elimination_mistake_bound
+)
+from unipac.theory.identification import identification_time
+from unipac.theory.mdp_bounds import flute_mistake_bound
+from unipac.theory.mdp_radii import flute_explicit, flute_finite, flute_theorem, lsvi_ucb
+from unipac.theory.noise import bounded_noise
+from unipac.theory.radii import determinant, level_delta, mixture, theorem, theorem_is_proven
+from unipac.theory.sampling import empirical_bernstein, hoeffding, ppq_samples
+from unipac.theory.tabular import (
+    certvi_mistake_bound, dirichlet_threshold, kinf_threshold, kt, open_threshold, stitched, ubev
+)
+from unipac.theory.upac_lsvi import upac_lsvi_mistake_bound
+from unipac.theory.vtr import likelihood_threshold, vtr_mistake_bound
+
+__all__ = [
+    "anytime_mistake_bound", "bounded_noise", "certvi_mistake_bound", "determinant", "dirichlet_threshold",
+    "empirical_bernstein", "fixed_design", "flute_explicit", "flute_finite", "flute_mistake_bound",
+    "flute_theorem", "guarded_mistake_bound", "hoeffding", "identification_time", "kinf_threshold", "kt",
+    "level_delta", "level_size", "likelihood_threshold", "lsvi_ucb", "mistake_bound", "mixture",
+    "open_threshold", "phased_elimination_mistake_bound", "ppq_samples", "regret_bound", "staircase",
+    "stitched", "theorem", "theorem_is_proven", "ubev", "upac_lsvi_mistake_bound", "vtr_mistake_bound"
+]

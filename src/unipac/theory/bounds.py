@@ -170,40 +170,6 @@ def regret_bound(
     return regret + total * bounds.negligible_gap
 
 
-def pac_bound(
-    eps: float,
-    dim: int,
-    delta: float,
-    *,
-    radius: Radius = "mixture",
-    nested: bool = False,
-    all_data: bool = False,
-    noise: float = 1.0,
-    norm: float = 1.0,
-    regularization: float = 1.0,
-    action_norm: float = 1.0,
-) -> float:
-    """The (ε, δ)-PAC sample complexity that uniform-PAC implies: ``mistake_bound`` at this one ε.
-
-    So among the first ``pac_bound(eps) + 1`` rounds at least one is ε-optimal.
-
-    >>> pac_bound(1.0, 1, 0.05)   # 2β_3/8 = 1.06 > 1 ≥ 2β_4/16 = 0.57: levels 1 to 4, 12 + 71 + 385 + 1943
-    2411
-    """
-    return mistake_bound(
-        eps,
-        dim,
-        delta,
-        radius=radius,
-        nested=nested,
-        all_data=all_data,
-        noise=noise,
-        norm=norm,
-        regularization=regularization,
-        action_norm=action_norm,
-    )
-
-
 def steady_from(regularization: float, action_norm: float) -> int:
     """A level beyond which β_l 2^-l decreases.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
+from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels
 from unipac.bandits.levelled.cut import BallBounds
 from unipac.bandits.protocol.agent import BanditAgent
@@ -47,7 +48,9 @@ class GuardAgent(BallBounds, BanditAgent):
     {parameters}
     """
 
-    heuristic: Any = parameter(words="a fresh bandit agent; it is copied", kw_only=False)
+    heuristic: Converted[BanditAgent, Any] = parameter(
+        words="a fresh bandit agent; it is copied", kw_only=False
+    )
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import ArrayParameter
 from unipac._inputs import floats
 from unipac._jit import jit
 from unipac.bandits.protocol.agent import BanditAgent
@@ -49,7 +50,7 @@ class PhasedAgent(BanditAgent):
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
-    arms: Any = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
+    arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that the certificates may fail"
     )

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import accepted, agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import action_array, check_norms, read_only
 from unipac.bandits.protocol.inputs import noise_scales
 from unipac.bandits.protocol.ledger import Ledger
@@ -64,7 +65,9 @@ class BanditAlgorithm(Ledger):
         check=check.optional_range,
         words="(low, high) of the expected rewards, if known: reported bounds stay within",
     )
-    fixed_actions: Any = parameter(default=None, words="(n, d); then ``choose()`` needs no argument")
+    fixed_actions: OptionalArrayParameter = parameter(
+        default=None, words="(n, d); then ``choose()`` needs no argument"
+    )
 
     def _check_parameters(self) -> None:
         if self.fixed_actions is not None:

@@ -140,7 +140,7 @@ class Trace:
     """How much worse than the best the choice could be, proven; NaN where nothing is."""
     reward: Array
     """What it brought."""
-    gap: Array | None = None
+    gap: Array | Any = None  # None where it is not known; Any spares users a check that most never need
     """Expected loss against the best action, where the instance or ``truth`` tells it."""
     covered: NDArray[np.bool_] | None = None
     """Whether ``truth`` was in all confidence sets at the time of the choice, where it was given."""

@@ -19,15 +19,8 @@ All but `OneHot` rescale the k numbers of an observation to x in [0, 1]^k by the
 No map makes an environment a linear MDP: unless its transitions and rewards really are linear in φ, as they
 are for `OneHot`, the guarantees of the agents do not cover it.
 
->>> from unipac.features import observations as feature_maps
->>> f = feature_maps.Aggregation(low=[0.0], high=[1.0], n_actions=1, bins=4)
+>>> from unipac import features
+>>> f = features.Aggregation(low=[0.0], high=[1.0], n_actions=1, bins=4)
 >>> f([0.3])                                                # the second of four cells
 array([[0., 1., 0., 0.]])
 """
-
-from unipac.features.observations.fourier import Fourier, RandomFourier
-from unipac.features.observations.grids import Aggregation, TileCoding
-from unipac.features.observations.map import FeatureMap
-from unipac.features.observations.one_hot import OneHot
-
-__all__ = ["Aggregation", "FeatureMap", "Fourier", "OneHot", "RandomFourier", "TileCoding"]

@@ -29,7 +29,7 @@ class FeatureMap(ABC):
 
     Example:
         >>> import json
-        >>> from unipac.features.observations import OneHot
+        >>> from unipac.features import OneHot
         >>> from unipac.registry import FEATURE_MAPS
         >>> saved = json.dumps({"name": "OneHot", "parameters": OneHot(n_states=2, n_actions=3).parameters})
         >>> read = json.loads(saved)

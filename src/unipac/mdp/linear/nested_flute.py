@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._parameters import Converted
 from unipac.linalg.levels import NESTED
 from unipac.mdp.linear.levelled.agent import LinearAgent
 
@@ -37,7 +38,7 @@ class NestedFLUTE(LinearAgent):
     rule: ClassVar[int] = NESTED
     theorem: ClassVar[str] = "uniform-PAC"
 
-    radius: str = parameter(
+    radius: Converted[str | None, str] = parameter(
         default=None,
         check=check.optional_choice("finite", "explicit", "theorem", "mixture"),
         words='"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with '

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._constants import SMALLEST_RATIO
 from unipac._memory import require_room
 from unipac.envs import FiniteMDP
@@ -59,7 +60,9 @@ class TableAgent(EpisodicAgent):
     {parameters}
     """
 
-    features: Any = parameter(default=None, words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    features: OptionalArrayParameter = parameter(
+        default=None, words="φ, (states, actions, d), norms at most 1", kw_only=False
+    )
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import ArrayParameter, OptionalArrayParameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
@@ -60,8 +61,10 @@ class UCMatrixRL(EpisodicAgent):
 
     theorem: ClassVar[str] = "regret"
 
-    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
-    psi: Any = parameter(default=None, words="ψ, (states, d'), of full column rank; None: one-hot")
+    features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    psi: OptionalArrayParameter = parameter(
+        default=None, words="ψ, (states, d'), of full column rank; None: one-hot"
+    )
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )

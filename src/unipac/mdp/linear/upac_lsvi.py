@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import ArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.linear.levelled.agent import LinearAgent
 from unipac.mdp.linear.values.agent import Bounding
@@ -50,7 +51,7 @@ class UPACLSVI(ByWay):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
     regularization: float = parameter(
         default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
     )

@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
+from unipac._parameters import Converted
 from unipac.envs import FiniteMDP, LinearMDP
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp.linear.counted.episodes import Rules
@@ -50,7 +52,7 @@ class LinearAgent(ByWay):
     rule: ClassVar[int]
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
-    features: Any = parameter(
+    features: OptionalArrayParameter = parameter(
         default=None,
         words="φ, (states, actions, d), norms at most 1, for finitely many states",
         kw_only=False,
@@ -58,8 +60,12 @@ class LinearAgent(ByWay):
     feature_map: FeatureFunction | None = parameter(
         default=None, words="instead, a function from observations to φ, (actions, d), for any state space"
     )
-    n_actions: int = parameter(default=None, words="A, with a feature map that does not tell")
-    dim: int = parameter(default=None, words="d, with a feature map that does not tell")
+    n_actions: Converted[int | None, int] = parameter(
+        default=None, words="A, with a feature map that does not tell"
+    )
+    dim: Converted[int | None, int] = parameter(
+        default=None, words="d, with a feature map that does not tell"
+    )
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import ArrayParameter
 from unipac._inputs import floats, read_only
 from unipac._memory import require_room
 from unipac.envs import FiniteMDP, MixtureMDP
@@ -25,11 +26,11 @@ class MixtureInputs(EpisodicAgent):
     {parameters}
     """
 
-    features: Any = parameter(
+    features: ArrayParameter = parameter(
         words="φ, (states, actions, next states, d), where P_h(s' | s, a) = ⟨φ, θ_h⟩",
         kw_only=False,
     )
-    rewards: Any = parameter(words="r, the expected rewards, which are known: (S, A) or (H, S, A)")
+    rewards: ArrayParameter = parameter(words="r, the expected rewards, which are known: (S, A) or (H, S, A)")
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )

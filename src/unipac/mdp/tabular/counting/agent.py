@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import floats, read_only
 from unipac._memory import require_room
 from unipac.envs import FiniteMDP
@@ -50,7 +51,7 @@ class TabularAgent(FiniteAgent):
         check=check.flag,
         words="whether all stages have the same transitions (and learned rewards): then they are pooled",
     )
-    rewards: Any = parameter(
+    rewards: OptionalArrayParameter = parameter(
         default=None,
         words="the rewards if known: (S, A), (H, S, A), or (S, A, S) by next state; None: they are learned",
     )
