@@ -51,7 +51,22 @@ def agent(cls: T) -> T:
         made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
     if "aliases" in vars(made):
         made.__init__ = _with_aliases(made.__init__, made.aliases)
+    if getattr(made, "moved", None):
+        made.__init__ = _refusing(made.__init__, made.moved)
     return cast(T, made)
+
+
+def _refusing(init: Callable[..., None], moved: Mapping[str, str]) -> Callable[..., None]:
+    """A constructor that refuses keywords of earlier versions, each with a sentence on what to use."""
+
+    @functools.wraps(init)
+    def refusing(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name in moved:
+                raise TypeError(f"{type(self).__name__} takes no {name}: {moved[name]}")
+        init(self, *values, **named)
+
+    return refusing
 
 
 def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:

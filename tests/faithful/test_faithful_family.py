@@ -165,7 +165,7 @@ def test_guarded_thompson_sampling():
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_model_per_action(kind):
     d = 3
-    agent = unipac.LinUCB(d, disjoint=True, n_actions=N, alpha=0.7, regularization=0.3)
+    agent = unipac.DisjointLinUCB(d, n_actions=N, alpha=0.7, regularization=0.3)
     judge = judges.DisjointLinUCB(d, N, alpha=0.7, regularization=0.3)
     X, _ = world(9, d, kind)
     rng = np.random.default_rng(1)
@@ -190,7 +190,7 @@ def test_one_model_per_action(kind):
 
 def test_one_model_per_action_keeps_its_promises(tmp_path):
     X, rewards = world(4, 3, "unit")
-    make = lambda: unipac.LinUCB(3, disjoint=True, n_actions=N)  # noqa: E731
+    make = lambda: unipac.DisjointLinUCB(3, n_actions=N)  # noqa: E731
     agent, loop = make(), make()
     trace = agent.play(X[:200], rewards[:200])
     for t in range(200):
@@ -207,14 +207,15 @@ def test_one_model_per_action_keeps_its_promises(tmp_path):
         agent.play(X[:10, :3], rewards[:10, :3])
     with pytest.raises(ValueError, match="absorb"):
         agent.absorb(X[0], rewards[0])
-    with pytest.raises(ValueError, match="n_actions must be given"):
-        unipac.LinUCB(3, disjoint=True)
-    with pytest.raises(ValueError, match="n_actions must be given"):
-        unipac.LinUCB(3, n_actions=5)
+    with pytest.raises(TypeError, match="n_actions"):
+        unipac.DisjointLinUCB(3)
+    for moved in ({"disjoint": True}, {"disjoint": True, "n_actions": 5}, {"n_actions": 5}):
+        with pytest.raises(TypeError, match=r"LinUCB takes no .*: DisjointLinUCB has a model for each action"):
+            unipac.LinUCB(3, **moved)
     with pytest.raises(ValueError, match="heuristic must be"):
         unipac.Guarded(make())
-    assert unipac.LinUCB.made_for(unipac.envs.sphere(2, 7), disjoint=True).n_actions == 7
-    one, many = (unipac.LinUCB(3, disjoint=True, n_actions=1) for _ in range(2))
+    assert unipac.DisjointLinUCB.made_for(unipac.envs.sphere(2, 7)).n_actions == 7
+    one, many = (unipac.DisjointLinUCB(3, n_actions=1) for _ in range(2))
     for _ in range(6):
         one.update(one.choose(X[0, :1]), 0.5)
     many.update(many.choose(X[0, :1]), 0.5, times=6)

@@ -38,7 +38,7 @@ def made(name, **more):
 
 AGENTS = {
     "Guarded": guarded,
-    "OFUL ball": made("OFUL", radius="ball"),
+    "BallOFUL": made("BallOFUL", radius="mixture"),
     "AnytimeSupLinUCB": made("AnytimeSupLinUCB", gate=1.0),
     "WeightedOFUL": made("WeightedOFUL"),
     "LinTS": made("LinTS", scale="frequentist"),
@@ -56,7 +56,7 @@ def entries(agent):
             *(radii.level_delta(agent._share, level) for level in range(1, len(rows))),
         ]
         return [(rows[i], agent._mixture(i, share)) for i, share in enumerate(shares)]
-    radius = {"OFUL": lambda: agent.state.beta[0], "LinTS": lambda: agent._spread()}
+    radius = {"BallOFUL": lambda: agent.state.beta[0], "LinTS": lambda: agent._spread()}
     return [(rows[0], radius.get(type(agent).__name__, lambda: agent._radius())())]
 
 

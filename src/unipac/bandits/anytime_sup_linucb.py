@@ -79,10 +79,13 @@ class AnytimeSupLinUCB(EliminatingAgent):
             not (fixed and self.nested), "nested", f"False with radius {self.radius!r}", self.nested
         )
         check.require(self.pool > 0 or self.radius != "pool", "pool", "given with radius 'pool'", self.pool)
-        self.__dict__["absorbs"] = not fixed
-        if self.radius == "round":  # it grows with the number of rounds
-            self.__dict__["theorem"] = "regret"
+        self.absorbs = not fixed
         self._share = self.delta / (2.0 if self.exploit == "all" else 1.0)  # the rest is for all data
+
+    @property
+    def guarantee(self) -> str:
+        """Regret alone with radius "round", which grows with the number of rounds."""
+        return "regret" if self.radius == "round" else super().guarantee
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""

@@ -44,7 +44,7 @@ class ConfidenceBall(RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
+    counts_many = True
 
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that the ball may fail"

@@ -41,8 +41,8 @@ class LinTS(RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
+    counts_many = True
+    draws = True
 
     delta: float = parameter(default=0.05, check=check.probability, words="δ of the frequentist scale")
     scale: str = parameter(

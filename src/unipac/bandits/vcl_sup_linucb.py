@@ -16,7 +16,6 @@ the regret in expectation.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ class VCLSupLinUCB(RegressionsAgent):
     (1, False, array([ 2,  2,  6, 22, 39]))
     """
 
-    absorbs: ClassVar[bool] = False
+    absorbs = False
 
     horizon: int = parameter(
         default=None,

@@ -4,7 +4,7 @@
     Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         _weigh
     x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       _choose
     radius "mixture":   σ̄ = σ,  β = √(log det(Σ/λ) + 2 log(1/δ) + λS²)               theory.radii.mixture, R = 1
-    radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         base.cut
+    radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         bandits.levelled.ball.bounds
     radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 _radius
       β = 8 √(d log(1 + tL²/(dλa²)) log(4t²/δ)) + 4 √d log(4t²/δ) + √λ S
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
-from unipac.bandits.levelled.cut import BallBounds
+from unipac.bandits.levelled import ball
 from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth
@@ -43,7 +43,7 @@ class SavedWeights(NamedTuple):
 
 
 @agent
-class WeightedOFUL(BallBounds, RegressionsAgent):
+class WeightedOFUL(RegressionsAgent):
     """Optimism over one confidence set of all data, in which quiet rounds weigh more than noisy ones.
 
     {parameters}
@@ -57,8 +57,8 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
-    weighs: ClassVar[bool] = True
+    counts_many = True
+    weighs = True
 
     noise: float = parameter(
         default=1.0,
@@ -118,12 +118,20 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
             + math.sqrt(self.regularization) * self.norm
         )
 
-    def _all_data(self) -> tuple[Array, float]:
-        return self.state.rows[0], self._radius()
+    _meets = True
 
-    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return super()._certify(best, ucb, lcb) if self._meets else (math.nan, True)
+
+    def _covers(self, truth: Array, X: Array) -> bool:
+        if self.radius != "ball":
+            return super()._covers(truth, X)
+        return ball.covers(self.state.rows[0], self._radius(), self.norm, truth)
+
+    def _bounds(self, X: Array) -> ball.Bounds:
         if self.radius == "ball":
-            return super()._bounds(X)
+            values, self._meets = ball.bounds(self.state.rows[0], self._radius(), self.norm, X)
+            return values
         mean, width = self._values(0, X)
         bonus = self._radius() * width
         return mean, width, mean + bonus, mean - bonus

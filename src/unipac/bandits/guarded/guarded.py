@@ -34,8 +34,6 @@ from unipac._inputs import check_norms
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.state import GuardAgent
 from unipac.bandits.levelled.kernels import Record
-from unipac.bandits.linucb import LinUCB
-from unipac.bandits.oful import OFUL
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict
@@ -61,7 +59,7 @@ class Guarded(GuardAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-    counts_many: ClassVar[bool] = True
+    counts_many = True
 
     dim: int = dataclasses.field(init=False, default=0)
 
@@ -88,9 +86,9 @@ class Guarded(GuardAgent):
             f"action_norm={given.action_norm:g}",
         )
         self.dim, self.heuristic = given.dim, copy.copy(given)
-        self.__dict__.update(counts_many=given.counts_many, draws=given.draws)
+        self.counts_many, self.draws = given.counts_many, given.draws
         # One that is a single regression on all data has that of the guard, or one of its own.
-        self._single = type(given) in (LinUCB, OFUL) and given.fixed_actions is None
+        self._single = vars(type(given)).get("single_regression", False) and given.fixed_actions is None
         self._shared = self._single and given.regularization == self.regularization
         super()._check_parameters()
 
@@ -109,11 +107,6 @@ class Guarded(GuardAgent):
                 k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
             known = kernels.verdict(self.state, self._rules, k, last, work)
             mean, width, ucb, lcb, certificate, refuted = known
-        if self._is_cut() and not refuted:
-            _, _, upper, lower = self._clipped(X)
-            ucb, lcb = float(upper[k]), float(lower[k])
-            cut, refuted = self._certify(float(upper.max()), ucb, lcb)
-            certificate = math.nan if refuted else min(certificate, cut)
         certificate = certificate if self._consistent else math.nan
         return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
 
@@ -130,7 +123,7 @@ class Guarded(GuardAgent):
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         inner = self._inner
-        if not self._single or self._is_cut() or len(y) == 0:
+        if not self._single or len(y) == 0:
             BanditAgent._play(self, X, y, truth, trace)
             return
         self._make_room(len(y))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.guarded import kernels
-from unipac.bandits.levelled.cut import BallBounds
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Level
 from unipac.linalg import levels as stack
@@ -41,7 +41,7 @@ class Saved(NamedTuple):
 
 
 @agent
-class GuardAgent(BallBounds, BanditAgent):
+class GuardAgent(BanditAgent):
     """A stack of closed levels over a heuristic: state, files and bounds.
 
     {parameters}
@@ -63,11 +63,9 @@ class GuardAgent(BallBounds, BanditAgent):
     gate: float = parameter(
         default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
     )
-    radius: str = parameter(
-        default="mixture",
-        check=check.choice("mixture", "ball"),
-        words='of all data: "ball" cuts their set with the ball ‖θ‖ ≤ S: smaller certificates, not compiled',
-    )
+    moved: ClassVar[Mapping[str, str]] = {
+        "radius": "it is always the mixture; BallOFUL cuts its set with the ball"
+    }
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -151,8 +149,6 @@ class GuardAgent(BallBounds, BanditAgent):
         return True
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        if self._is_cut():
-            return super()._bounds(X)
         mean, width2 = np.empty(len(X)), np.empty(len(X))
         evaluate_all(self.state.rows, 1, 1, X, 0, len(X), mean, width2)
         width = np.sqrt(width2)
@@ -160,8 +156,7 @@ class GuardAgent(BallBounds, BanditAgent):
         return mean, width, mean + bonus, mean - bonus
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        within = not self._is_cut() or super()._covers(truth, X)
-        return bool(within and kernels.covers(self.state, self._closed, truth))
+        return bool(kernels.covers(self.state, self._closed, truth))
 
     # -- what is known -------------------------------------------------------------------------
 

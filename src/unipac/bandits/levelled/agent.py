@@ -50,7 +50,7 @@ class LevelledAgent(BanditAgent):
     {parameters}
     """
 
-    counts_many: ClassVar[bool] = True
+    counts_many = True
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
@@ -212,6 +212,13 @@ class LevelledAgent(BanditAgent):
         self._memory[0] = 0.0  # nothing is certified from here on
 
 
+def _smaller_radius(name: str, value: str) -> str:
+    check.require(
+        value != "ball", name, '"determinant" or "mixture" (BallOFUL cuts its set with the ball)', value
+    )
+    return check.one_of(name, value, ("determinant", "mixture"))
+
+
 @agent
 class OptimisticAgent(LevelledAgent):
     """Chooses the action whose reward may be largest, over confidence sets that hold with probability 1 − δ.
@@ -237,7 +244,7 @@ class OptimisticAgent(LevelledAgent):
 
     radius: str = parameter(
         default="determinant",
-        check=check.choice("determinant", "mixture"),
+        check=_smaller_radius,
         words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
     )
 

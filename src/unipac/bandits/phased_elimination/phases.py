@@ -7,7 +7,7 @@ Here is what they share: handing the pulls of a plan out, rewards that come late
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class PhasedAgent(BanditAgent):
     {parameters}
     """
 
-    absorbs: ClassVar[bool] = False
+    absorbs = False
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)

@@ -37,19 +37,21 @@ class BanditAlgorithm(Ledger):
     """Parameters, capabilities, and what a round is made of."""
 
     kind: ClassVar[str] = "bandit"
-    counts_many: ClassVar[bool] = False
+    counts_many = False
     """Whether ``update(times=)`` takes many equal rounds in one exact step."""
-    absorbs: ClassVar[bool] = True
+    absorbs = True
     """Whether logged rounds may be learned without harm to what is proven."""
-    weighs: ClassVar[bool] = False
+    weighs = False
     """Whether rounds may differ in their noise: ``noise=`` of ``update``, ``absorb`` and ``play``."""
     only_dim: ClassVar[int | None] = None
     """The one dimension that it is made for, if not any."""
     bounded_noise: ClassVar[bool] = False
     """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
-    draws: ClassVar[bool] = False
+    draws = False
     """Whether choices depend on random numbers; those of decision k are drawn from (seed, k)."""
+    single_regression = False
+    """Whether it is one compiled regression on all data and nothing else; a class that derives from it says so anew."""
 
     dim: int = parameter(
         check=lambda name, value: check.count(name, value, most=LARGEST_DIM),

@@ -80,7 +80,7 @@ class StagedAgent(EliminatingAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    absorbs: ClassVar[bool] = False
+    absorbs = False
 
     horizon: int = parameter(
         default=None,
