@@ -190,9 +190,9 @@ class ForgetsPending(ToyBandit):
     """Does not save the decisions that wait for a reward."""
 
     def _progress(self):
-        waiting, self._pending = self._pending, {}
+        waiting, self._ledger.pending = self._ledger.pending, {}
         progress = super()._progress()
-        self._pending = waiting
+        self._ledger.pending = waiting
         return progress
 
 
@@ -230,7 +230,7 @@ class OldIds(ToyBandit):
 
     def _begin(self):
         super()._begin()
-        self._first_id = self._next_id = 0
+        self._ledger.first_id = self._ledger.next_id = 0
 
 
 class ChoosingLearns(ToyBandit):
@@ -257,14 +257,14 @@ class TakesTwice(ToyBandit):
     def update(self, decision, reward, *, times=1):
         waiting = self._waiting(decision)
         super().update(decision, reward, times=times)
-        self._pending[waiting.id] = waiting
+        self._ledger.pending[waiting.id] = waiting
 
 
 class AbsorbsNothing(ToyBandit):
     """Counts logged rounds and learns nothing from them."""
 
     def _absorb(self, X, y):
-        self._rounds += len(y)
+        self._ledger.rounds += len(y)
 
 
 class RandomPlan(ToyMDP):

@@ -210,7 +210,9 @@ def test_one_model_per_action_keeps_its_promises(tmp_path):
     with pytest.raises(TypeError, match="n_actions"):
         unipac.DisjointLinUCB(3)
     for moved in ({"disjoint": True}, {"disjoint": True, "n_actions": 5}, {"n_actions": 5}):
-        with pytest.raises(TypeError, match=r"LinUCB takes no .*: DisjointLinUCB has a model for each action"):
+        with pytest.raises(
+            TypeError, match=r"LinUCB takes no .*: DisjointLinUCB has a model for each action"
+        ):
             unipac.LinUCB(3, **moved)
     with pytest.raises(ValueError, match="heuristic must be"):
         unipac.Guarded(make())

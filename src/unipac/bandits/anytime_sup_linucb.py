@@ -1,11 +1,11 @@
 """AnytimeSupLinUCB: elimination over levels without a horizon, after Chu et al. (2011) and Takemura et al. (2021).
 
-    round k: A = D_k; for l = 1, 2, ...:                                                   AnytimeSupLinUCB._choose
+    round k: A = D_k; for l = 1, 2, ...:                                                   AnytimeSupLinUCB._descend
       (radius "mixture") A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖}, ŷ = argmax_A ⟨θ_l, y⟩; one is left: play it
       if max_{x ∈ A} ‖x‖_{V_l⁻¹} > 2^-l: play the widest and store it in C^l (nested: in all levels from l on)
       if k ≤ g 4^l d: play argmax_A of the ucb of level l (exploit="all": of the lesser of it and that of all data)
       (other radii) A ← the same elimination, after the width test
-    b_l, δ_l = δ/(l(l+1)), δ halved if exploit="all":                                      _radius
+    b_l, δ_l = δ/(l(l+1)), δ halved if exploit="all":                                      AnytimeSupLinUCB._radius
       mixture  √(R² [log det(V_l/λ) + 2 log(1/δ_l)] + λS²)      any contexts; nested allowed
       round    R √(2 log(2(2n − 1) k(k+1)/δ_l)) + √λ S          contexts fixed in advance, independent noise
       pool     R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S              likewise, from a pool: N pairs and vectors, m = |C^l|
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
+from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
 from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
@@ -102,7 +103,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
         return level if level <= last else (last if self.nested and last > 0 else MISSING)
 
     def _radius(self, level: int, n: int) -> float:
-        entry, k = self._entry(level), self._rounds + 1
+        entry, k = self._entry(level), self.rounds + 1
         share = radii.level_delta(self._share, level)
         if self.radius == "mixture":
             return self._mixture(entry, share)
@@ -143,7 +144,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
             mean, width = self._values(self._entry(level), X[alive])
             if float(width.max()) ** 2 > 4.0**-level * (1.0 + TIE):
                 return int(alive[int(width.argmax())]), level, used
-            if self._rounds + 1 <= self.gate * 4.0**level * self.dim:
+            if self.rounds + 1 <= self.gate * 4.0**level * self.dim:
                 upper = mean + self._radius(level, len(X)) * width
                 if self.exploit == "all":
                     upper = np.minimum(upper, self._bounds(X[alive])[2])
@@ -153,11 +154,21 @@ class AnytimeSupLinUCB(EliminatingAgent):
                 used.append((level, alive))
         return int(alive[0]), 0, used
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        while level >= len(self.state.size):  # open it: empty, or what the last one holds
-            last = len(self.state.size) - 1
-            new = self.state if self.nested and last > 0 else regressions(1, self.dim, self.regularization)
-            pairs = zip(self.state, new, strict=True)
-            self.state = Levels(*(np.append(held, more[-1:], axis=0) for held, more in pairs))
-        entries = range(level, len(self.state.size) if self.nested else level + 1) if level else ()
-        insert(self.state, (0, *entries), x, y, times, self.regularization)
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        levels = self.state
+        while level >= len(levels.size):  # open it: empty, or what the last one holds
+            new = (
+                levels
+                if self.nested and len(levels.size) > 1
+                else regressions(1, self.dim, self.regularization)
+            )
+            levels = Levels(
+                *(np.append(held, more[-1:], axis=0) for held, more in zip(levels, new, strict=True))
+            )
+        entries = range(level, len(levels.size) if self.nested else level + 1) if level else ()
+        where = np.array([0, *entries], dtype=np.int64)
+        arguments = levels, where, x, y, times, self.regularization
+        if levels is self.state:
+            return insert, arguments
+        insert(*arguments)
+        return levels

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.regressions.agent import evaluated, insert, regressions, restored, saved
 from unipac.envs import BanditInstance
@@ -82,7 +82,7 @@ class DisjointLinUCB(BanditAgent):
         return saved(self.state)
 
     def _restored(self, saved: Any) -> Levels:
-        if len(saved.size) != self.n_actions or sum(saved.size.tolist()) != self._rounds:
+        if len(saved.size) != self.n_actions or sum(saved.size.tolist()) != self.rounds:
             raise ValueError("the models are not those of so many rounds")
         return restored(saved, self.dim, self.regularization, self.action_norm)
 
@@ -97,9 +97,9 @@ class DisjointLinUCB(BanditAgent):
         k = int(self._bounds(X)[2].argmax())
         return k, k + 1
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
-        insert(self.state, (level - 1,), x, y, times, self.regularization)
+        return insert, (self.state, np.array([level - 1]), x, y, times, self.regularization)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_count(X)

@@ -1,8 +1,8 @@
-"""SupLinUCB: stages for a known horizon, Chu, Li, Reyzin and Schapire (2011), Algorithm 3.
+"""SupLinUCB: stages for a known number of rounds, Chu, Li, Reyzin and Schapire (2011), Algorithm 3.
 
     pseudo-code                                                                      here
-    S = ⌈½ log₂ T⌉ + 1 stages, Ψ^s empty; stage s: ridge V_s, θ_s on Ψ^s              base.regressions
-    round t: s = 1, A = D_t; repeat:                                                 base.elimination.StagedAgent
+    S = ⌈½ log₂ T⌉ + 1 stages, Ψ^s empty; stage s: ridge V_s, θ_s on Ψ^s              bandits.regressions.agent
+    round t: s = 1, A = D_t; repeat:                                                 bandits.regressions.elimination.StagedAgent
       w(x) = α ‖x‖_{V_s⁻¹},  ucb = ⟨θ_s, x⟩ + w                                       SupLinUCB._stage
       all w ≤ 1/√T, or the last stage: play argmax ucb
       some w > 2^-s: play the largest w; t enters Ψ^s
@@ -31,7 +31,7 @@ class SupLinUCB(StagedAgent):
 
     {parameters}
 
-    >>> agent = SupLinUCB(2, horizon=1000, noise=0.1, regularization=0.01)
+    >>> agent = SupLinUCB(2, total_rounds=1000, noise=0.1, regularization=0.01)
     >>> for _ in range(1000):
     ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
     ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])

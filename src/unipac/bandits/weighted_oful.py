@@ -1,11 +1,11 @@
 """WeightedOFUL: rounds of known, different noise, each weighed by it; Zhou, Gu and Szepesvári (2021).
 
     pseudo-code                                                                      here
-    Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         _weigh
-    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       _choose
+    Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         WeightedOFUL._learn
+    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       WeightedOFUL._choose
     radius "mixture":   σ̄ = σ,  β = √(log det(Σ/λ) + 2 log(1/δ) + λS²)               theory.radii.mixture, R = 1
     radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         bandits.levelled.ball.bounds
-    radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 _radius
+    radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 WeightedOFUL._radius
       β = 8 √(d log(1 + tL²/(dλa²)) log(4t²/δ)) + 4 √d log(4t²/δ) + √λ S
 
 The noise σ_k of a round is told with its reward at the latest, and must not depend on it. "mixture" is the bound of
@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
+from unipac._jit import jit
 from unipac.bandits.levelled import ball
+from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth
@@ -39,7 +41,26 @@ class SavedWeights(NamedTuple):
 
     levels: Saved
     weight: Array
+
+
+class WeightedLevels(NamedTuple):
+    """A stack as in ``linalg.levels``, of one regression, and the weight of its rounds."""
+
+    rows: Array
+    logdet: Array
+    beta: Array
+    size: NDArray[np.int64]
+    rotations: NDArray[np.int64]
+    weight: Array
     """(1,): Σ_i 1/σ̄_i²."""
+
+
+@jit
+def _insert(
+    levels: Levels, x: Array, y: float, times: int, regularization: float, weight: Array, added: float
+) -> None:
+    insert(levels, np.zeros(1, dtype=np.int64), x, y, times, regularization)
+    weight[0] += added
 
 
 @agent
@@ -76,31 +97,27 @@ class WeightedOFUL(RegressionsAgent):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        least = self._least_noise()
+        # With less noise widths could not be trusted.
+        least = self._least_noise = math.sqrt(SMALLEST_RATIO / self.regularization) * self.action_norm
         check.require(self.noise >= least, "noise", f"at least {least:g}", self.noise)
-
-    def _least_noise(self) -> float:
-        """Below it widths could not be trusted."""
-        return math.sqrt(SMALLEST_RATIO / self.regularization) * self.action_norm
 
     @property
     def certified(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
         return self.radius != "bernstein"
 
-    def _empty(self) -> Levels:
-        self._weight = np.zeros(1)
-        return super()._empty()
+    def _empty(self) -> WeightedLevels:  # type: ignore[override]  # with the weight
+        return WeightedLevels(*super()._empty(), np.zeros(1))
 
     def _saved(self) -> Any:
-        return SavedWeights(super()._saved(), self._weight)
+        return SavedWeights(super()._saved(), self.state.weight)
 
-    def _restored(self, saved: Any) -> Levels:
+    def _restored(self, saved: Any) -> WeightedLevels:  # type: ignore[override]  # with the weight
         sound = saved.levels.size.shape == saved.weight.shape == (1,) and np.isfinite(saved.weight).all()
-        if not sound or saved.levels.size[0] != self._rounds or saved.weight[0] < 0:
+        if not sound or saved.levels.size[0] != self.rounds or saved.weight[0] < 0:
             raise ValueError("the weights are not those of so many rounds")
-        self._weight = saved.weight
-        return restored(saved.levels, self.dim, self.regularization, self.action_norm, saved.weight)
+        levels = restored(saved.levels, self.dim, self.regularization, self.action_norm, saved.weight)
+        return WeightedLevels(*levels, saved.weight)
 
     def _radius(self) -> float:
         if self.radius != "bernstein":
@@ -140,11 +157,19 @@ class WeightedOFUL(RegressionsAgent):
         mean, width = self._values(0, X)
         return int((mean + self._radius() * width).argmax()), 1
 
-    def _weigh(self, x: Array, y: float, level: int, times: int, noise: float) -> None:
-        sigma = max(noise, self.noise / math.sqrt(self.dim)) if self.radius == "bernstein" else noise
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        sigma = self.noise if noise is None else noise
+        if self.radius == "bernstein":
+            sigma = max(sigma, self.noise / math.sqrt(self.dim))
         check_growth(times, self.regularization, self.action_norm / sigma)
-        insert(self.state, (0,), x / sigma, y / sigma, times, self.regularization)
-        self._weight[0] += times / sigma**2
-
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        self._weigh(x, y, level, times, self.noise)
+        *levels, weight = self.state
+        arguments = (
+            Levels(*levels),
+            x / sigma,
+            y / sigma,
+            times,
+            self.regularization,
+            weight,
+            times / sigma**2,
+        )
+        return _insert, arguments

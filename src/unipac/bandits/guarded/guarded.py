@@ -1,14 +1,14 @@
 """Guarded: any bandit heuristic made uniform-PAC.
 
     pseudo-code                                                                            here
-    level l is open in round k while k ≤ g d 4^l, then closed for ever                      base.guard.close
-    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge      base.guard.learn
-    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))                base.guard.set_radii
-    round k: A = D_k; for the closed levels l = 1, 2, ...:                                  base.guard.guard
+    level l is open in round k while k ≤ g d 4^l, then closed for ever                      bandits.guarded.kernels.close
+    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge      bandits.guarded.kernels.learn
+    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))                bandits.guarded.kernels.set_radii
+    round k: A = D_k; for the closed levels l = 1, 2, ...:                                  bandits.guarded.kernels.guard
       A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
       if max_{x ∈ A} ‖x‖_{Σ_l⁻¹} > 2^-l: explored, play the widest
     all passed: free, play what the heuristic picks from A; it learns from every round
-    certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and      base.guard.verdict
+    certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and      bandits.guarded.kernels.verdict
       for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖
 
 Which rounds a level learns from is decided before the reward is seen, so each level has an ellipsoid that is valid
@@ -29,22 +29,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import agent
+from unipac._agents import agent, parameter
 from unipac._inputs import check_norms
-from unipac.bandits.guarded import kernels
-from unipac.bandits.guarded.state import GuardAgent
+from unipac.bandits.guarded import kernels, state
 from unipac.bandits.levelled.kernels import Record
-from unipac.bandits.protocol.agent import BanditAgent
-from unipac.bandits.protocol.records import Trace
-from unipac.bandits.protocol.verdict import Verdict
+from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.protocol.records import Level, Trace
+from unipac.bandits.regressions.agent import evaluated
 from unipac.envs import BanditInstance
+from unipac.linalg.levels import Levels
 from unipac.registry import AGENTS
+from unipac.theory.elimination import guarded_mistake_bound
 
 Array = NDArray[np.float64]
 
 
 @agent
-class Guarded(GuardAgent):
+class Guarded(BanditAgent):
     """Lets a heuristic choose among the actions that are not ruled out: its reward, and uniform-PAC.
 
     {parameters}
@@ -60,8 +61,27 @@ class Guarded(GuardAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
     counts_many = True
+    moved: ClassVar[Mapping[str, str]] = {
+        "radius": "it is always the mixture; BallOFUL cuts its set with the ball"
+    }
 
     dim: int = dataclasses.field(init=False, default=0)
+    heuristic: Any = parameter(words="a fresh bandit agent; it is copied", kw_only=False)
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
+    )
+    noise: float = parameter(
+        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
+    )
+    norm: float = parameter(
+        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
+    )
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
+    gate: float = parameter(
+        default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
+    )
 
     @classmethod
     def made_for(
@@ -69,73 +89,102 @@ class Guarded(GuardAgent):
     ) -> Self:
         """As for all agents; the heuristic is LinUCB with α = 1 unless given, as an agent or by name."""
         check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
-        told = parameters.pop("heuristic", {"agent": "LinUCB", "alpha": 1.0})
-        if isinstance(told, Mapping):
-            words = dict(told)
-            told = AGENTS[words.pop("agent")].made_for(instance, rounds=rounds, seed=seed, **words)
-        return cls(**{"heuristic": told, "noise": instance.noise, "norm": instance.norm, **parameters})
+        given = parameters.pop("heuristic", {"agent": "LinUCB", "alpha": 1.0})
+        if isinstance(given, Mapping):
+            words = dict(given)
+            given = AGENTS[words.pop("agent")].made_for(instance, rounds=rounds, seed=seed, **words)
+        return cls(**{"heuristic": given, "noise": instance.noise, "norm": instance.norm, **parameters})
 
     def _check_parameters(self) -> None:
-        given = self.heuristic
-        fresh = isinstance(given, BanditAgent) and given.rounds == 0 and not given.pending
-        check.require(fresh and given.absorbs, "heuristic", "a fresh bandit agent that absorbs rounds", given)
-        check.require(
-            given.action_norm >= self.action_norm,
-            "heuristic",
-            f"made for actions of norm {self.action_norm:g}, as its guard is",
-            f"action_norm={given.action_norm:g}",
-        )
-        self.dim, self.heuristic = given.dim, copy.copy(given)
-        self.counts_many, self.draws = given.counts_many, given.draws
+        state.check_heuristic(self.heuristic, self.action_norm)
+        self.heuristic = given = copy.copy(self.heuristic)
+        self.dim, self.counts_many, self.draws = given.dim, given.counts_many, given.draws
         # One that is a single regression on all data has that of the guard, or one of its own.
         self._single = vars(type(given)).get("single_regression", False) and given.fixed_actions is None
         self._shared = self._single and given.regularization == self.regularization
         super()._check_parameters()
+        low, high = self.reward_range or (-math.inf, math.inf)
+        assumed = self.noise, self.norm, self.regularization, self.action_norm
+        self._rules = kernels.Rules(self.gate * self.dim, self.delta / 2, *assumed, low, high)
+
+    def _empty(self) -> Levels:
+        self._scratch = state.Scratch()
+        self._inner = copy.copy(self.heuristic)
+        self._inner._ledger = self._ledger  # it counts and draws as its guard does
+        return state.empty(self.dim, self._rules)
+
+    def _saved(self) -> state.Saved:
+        return state.saved(self.state, self._inner._saved())
+
+    def _restored(self, saved: state.Saved) -> Levels:
+        levels = state.restored(saved, self.dim, self._rules, self.rounds)
+        self._inner.state = self._inner._restored(saved.heuristic)
+        return levels
+
+    @property
+    def _closed(self) -> int:
+        return int(kernels.closed_levels(self.state.rows))
+
+    def _has_level(self, level: int) -> bool:
+        return level <= self._closed
+
+    @property
+    def certified(self) -> bool:
+        """Whether bounds and certificates are proven under the assumptions given."""
+        return True
+
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        mean, width = evaluated(self.state, 0, X, self.regularization)
+        bonus = self.state.beta[0] * width
+        return mean, width, mean + bonus, mean - bonus
+
+    def _covers(self, truth: Array, X: Array) -> bool:
+        return bool(kernels.covers(self.state, self._closed, truth))
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        work = self._workspace(len(X))
+        work = self._scratch.choosing(self.state, len(X))
         if self._shared:
-            told = self.state, self._closed, self._rules, self._inner._confidence, X, work
-            k, level, mean, width, ucb, lcb, certificate, refuted = kernels.decide(*told)
-        else:
-            kernels.look(self.state, X, work)
-            k, level, count, last = kernels.guard(self.state, self._closed, X, work)
-            if k < 0:
-                self._inner._surplus = self._number() - self._inner._rounds  # it draws as the guard counts
-                k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
-            known = kernels.verdict(self.state, self._rules, k, last, work)
-            mean, width, ucb, lcb, certificate, refuted = known
-        certificate = certificate if self._consistent else math.nan
-        return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
+            return kernels.decide(self.state, self._rules, self._inner._confidence, X, work)
+        k, level, count, last = kernels.look_and_guard(self.state, X, work)
+        if k < 0:
+            k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
+        return k, level, *kernels.verdict(self.state, self._rules, k, last, work)
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        self._make_room(times)
-        level = min(level, self._closed)  # of an honest round it is
-        room = self._scratch()
-        self._closed = kernels.learn(
-            self.state, self._closed, self._rounds, self._rules, x, y, level, times, math.nan, room
-        )
-        if not self._shared:
-            self._inner._learn(x, y, 0, times)
-        self._inner._rounds += times
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        levels = self.state = state.with_room(self.state, self._rules, self.rounds + times)
+        arguments = levels, self._rules, x, y, level, times, self._scratch.learning(levels)
+        if self._shared:
+            return kernels.learn_one, arguments
+        step = self._inner._learn(x, y, 0, times)
+        return state.learn_both, (self._inner, step, kernels.learn_one, arguments)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
-        inner = self._inner
         if not self._single or len(y) == 0:
-            BanditAgent._play(self, X, y, truth, trace)
+            super()._play(X, y, truth, trace)
             return
-        self._make_room(len(y))
-        inner._evaluated = -1
+        levels = self.state = state.with_room(self.state, self._rules, self.rounds + len(y))
         covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
         record = Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
-        actions = X[None] if X.ndim == 2 else X
-        told = self.state, self._closed, self._rounds, self._rules, inner._memory, self._shared
-        self._closed, refuted = kernels.play(*told, actions, y, truth, record)
-        if not self._consistent:
-            trace.certificate[:] = math.nan
-        self._rounds += len(y)
-        inner._rounds += len(y)
+        actions, before = X[None] if X.ndim == 2 else X, not self.consistent
+        parts = levels, self._rules, self._inner._memory, self._shared, actions, y, truth, before, record
+        refuted = kernels.play(*parts)
+        self._ledger.rounds += len(y)
         if refuted:
             self._refute()
+
+    def levels(self) -> list[Level]:
+        """Explored rounds, the proven bound on them, and radius of each closed level."""
+        with self._lock:
+            return state.listed(self.state, self._rules)
+
+    @property
+    def explored(self) -> int:
+        """In how many rounds the guard chose, to explore, and not the heuristic."""
+        return sum(level.size for level in self.levels())
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
+        names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
+        return guarded_mistake_bound(eps, self.dim, **{name: getattr(self, name) for name in names})

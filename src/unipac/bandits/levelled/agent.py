@@ -1,6 +1,6 @@
 """The family of agents that keep a stack of ridge regressions, one per level, in compiled code.
 
-The whole state lies in one array, since Numba is slow to receive many: see ``rounds``. ``LevelledAgent`` has one
+The whole state lies in one array, since Numba is slow to receive many: see ``kernels``. ``LevelledAgent`` has one
 regression or several and some radius; ``OptimisticAgent`` has the confidence sets of ``confidence``.
 """
 
@@ -19,7 +19,7 @@ from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Decision, Level, Trace
 from unipac.linalg import ridge
 from unipac.linalg.fast import fixed_actions
@@ -80,19 +80,21 @@ class LevelledAgent(BanditAgent):
 
     def _held(self, levels: Levels) -> Levels:
         """These levels, in the memory that the kernels write into."""
-        self._memory, held = kernels.pack(levels, self._confidence)
-        self._memory[0] = float(self._certified and self._consistent)
-        self._evaluated = (
-            NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
-        )
-        self._single = np.empty((1, self.dim)), np.empty(1)  # where an update puts its round for the kernel
-        self._bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
-        self._fixed: Array | None = None
+        memory, held = kernels.pack(levels, self._confidence)
+        single = np.empty((1, self.dim)), np.empty(1)
+        bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
+        fixed = None
         if self.fixed_actions is not None:
             by = held
-            if self._bonus is not None:
-                by = kernels.scaled(held, top(held), self._confidence.scale, self._bonus)
-            self._fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+            if bonus is not None:
+                by = kernels.scaled(held, top(held), self._confidence.scale, bonus)
+            fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+        self._memory: Array = memory
+        self._bonus: Array | None = bonus
+        self._fixed: Array | None = fixed
+        self._single = single  # where an update puts its round for the kernel
+        self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
+        self.state = held
         return held
 
     def _saved(self) -> Any:
@@ -109,7 +111,7 @@ class LevelledAgent(BanditAgent):
             and saved.size.min() >= 0
             and (S == 1 or saved.size[-1] > 0)
             and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d)
-            and sum(saved.size.tolist()) <= self._rounds
+            and sum(saved.size.tolist()) <= self.rounds
         )
         if not sound:
             raise ValueError("the levels are not those of any data")
@@ -132,11 +134,11 @@ class LevelledAgent(BanditAgent):
         if x is not None:
             norm2 = max(float(x @ x), (NEGLIGIBLE * self.action_norm) ** 2)
             # 1/width² is at most this at the end, and a level takes all that is left if 4^l exceeds it.
-            longest = (self.regularization + self._rounds * self.action_norm**2) / norm2 + times
+            longest = (self.regularization + self.rounds * self.action_norm**2) / norm2 + times
             needed = max(needed, math.ceil(math.log(longest, 4)) + 2)
         capacity = len(levels.size)
         if needed > capacity:
-            self.state = self._held(grown(levels, max(needed, 2 * capacity)))
+            self._held(grown(levels, max(needed, 2 * capacity)))
 
     # -- the protocol, compiled ----------------------------------------------------------------
 
@@ -148,45 +150,44 @@ class LevelledAgent(BanditAgent):
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         out = np.empty((4, len(X)))
         kernels.bound_all(self._memory, X, out)
-        self._evaluated = NOTHING
         return out[0], out[1], out[2], out[3]
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        self._evaluated = self._ledger.next_id
         verdict = kernels.choose(self._memory, self._fixed if fixed else None, self._bonus, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
-        self._evaluated = self._next_id
         return verdict
 
-    def _reward(self, waiting: Decision, value: float, times: int) -> None:
+    def _reward(self, waiting: Decision, value: float, times: int) -> Step:
         known = waiting.id == self._evaluated and times == 1
-        self._learn(waiting.action, value, waiting.level, times, known)
+        return self._learn(waiting.action, value, waiting.level, times, known=known)
 
-    def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
-        """Learn a round; ``known``: the kernels have evaluated its action last."""
+    def _learn(
+        self, x: Array, y: float, level: int, times: int, noise: float | None = None, known: bool = False
+    ) -> Step:
+        """The step that learns a round; ``known``: no other action was chosen since its decision."""
         if times > 1:
             check_growth(times, self.regularization, self.action_norm)
             self._make_room(x, times)
+        elif self.state.size[-1] > 0:
+            self._make_room()
         action, reward = self._single
         action[0] = x
         reward[0] = y
-        self._evaluated = NOTHING
-        if kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, known) == 0:
-            self._make_room()
-            kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, False)
+        return kernels.learn_all, (self._memory, self._fixed, self._bonus, action, reward, times, known)
 
     def _absorb(self, X: Array, y: Array) -> None:
-        self._evaluated = NOTHING
         done = 0
         while done < len(y):
             self._make_room()
-            done += kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
-        self._rounds += len(y)
+            count = kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
+            done += count
+            self._ledger.rounds += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         fixed = self.fixed_actions is not None and X.ndim == 2 and np.array_equal(X, self._arms)
         actions = X[None] if X.ndim == 2 else X
-        self._evaluated = NOTHING
         done = 0
         while done < len(y):
             self._make_room()
@@ -200,16 +201,13 @@ class LevelledAgent(BanditAgent):
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
+                not self.consistent,
                 kernels.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
             )
             done += count
-            self._rounds += count
+            self._ledger.rounds += count
             if refuted:
                 self._refute()
-
-    def _refute(self) -> None:
-        super()._refute()
-        self._memory[0] = 0.0  # nothing is certified from here on
 
 
 def _smaller_radius(name: str, value: str) -> str:

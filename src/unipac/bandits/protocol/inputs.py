@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import SupportsFloat
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._inputs import action_array, check_norms, check_rewards, floats
+from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats
 
 Array = NDArray[np.float64]
 
@@ -20,6 +22,14 @@ def truth_vector(truth: ArrayLike | None, dim: int) -> Array:
         raise ValueError(f"truth must have shape ({dim},), got {mu.shape}")
     check_rewards("truth", mu)
     return mu
+
+
+def checked_reward(reward: SupportsFloat) -> float:
+    """A reward, finite and not too large to be squared."""
+    value = check.real("reward", reward)
+    if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
+        raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
+    return value
 
 
 def noise_scales(name: str, noise: ArrayLike, shape: tuple[int, ...], least: float) -> Array:
