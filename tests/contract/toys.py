@@ -63,8 +63,7 @@ class ToyBandit(BanditAgent):
         return int(np.argmax(mean + self.boldness * self._radius() * width)), 1
 
     def _learn(self, x, y, level, times):
-        self.state.Sigma[:] += times * np.outer(x, x)
-        self.state.b[:] += times * y * x
+        return Moments(self.state.Sigma + times * np.outer(x, x), self.state.b + times * y * x)
 
 
 class Counts(NamedTuple):
@@ -158,18 +157,21 @@ class WrongTimes(ToyBandit):
     """Many rounds count once."""
 
     def _learn(self, x, y, level, times):
-        super()._learn(x, y, level, 1)
+        return super()._learn(x, y, level, 1)
 
 
 class NearlyRightTimes(ToyBandit):
     """Many rounds count by one too few."""
 
     def _learn(self, x, y, level, times):
-        super()._learn(x, y, level, times if times == 1 else times - 1)
+        return super()._learn(x, y, level, times if times == 1 else times - 1)
 
 
 class SharedMemory(ToyBandit):
     """A copy writes into the arrays of the original."""
+
+    def _learn(self, x, y, level, times):
+        return np.copyto, (self.state.b, super()._learn(x, y, level, times).b)
 
     def _clone(self):
         clone = super()._clone()
@@ -238,7 +240,7 @@ class ChoosingLearns(ToyBandit):
 
     def _choose(self, X):
         index, level = super()._choose(X)
-        self._learn(X[index], 0.0, level, 1)
+        self.state = self._learn(X[index], 0.0, level, 1)
         return index, level
 
 

@@ -49,7 +49,7 @@ def entries(agent):
     """The regressions that have data, and their radii."""
     rows = agent.state.rows
     if isinstance(agent, unipac.Guarded):
-        return [(rows[i], agent.state.beta[i]) for i in range(agent._closed + 1)]
+        return [(rows[i], agent.state.beta[i]) for i in range(len(agent.levels()) + 1)]
     if isinstance(agent, unipac.AnytimeSupLinUCB):
         shares = [
             agent._share,

@@ -20,7 +20,7 @@ here for comparison; ``Guarded`` is built on the same idea.
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,10 @@ from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
 from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
-from unipac.theory import radii
-from unipac.theory.elimination import anytime_mistake_bound
+from unipac.theory import elimination, radii
 
 Array = NDArray[np.float64]
+RADII = check.choice("mixture", "round", "pool", "both")
 
 
 @agent
@@ -45,42 +45,24 @@ class AnytimeSupLinUCB(EliminatingAgent):
     {parameters}
 
     >>> agent = AnytimeSupLinUCB(2, noise=0.1)
-    >>> for _ in range(300):
-    ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
-    ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])
-    >>> decision.index
+    >>> agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]]).level       # the first level explores
     1
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    radius: str = parameter(
-        default="mixture", check=check.choice("mixture", "round", "pool", "both"), words="as above"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    radius: str = parameter(default="mixture", check=RADII, words="as above")
     gate: float = parameter(default=64.0, check=check.positive, words="g: how long a level exploits")
-    nested: bool = parameter(
-        default=True, check=check.flag, words="whether levels learn from lower ones; with mixture only"
-    )
-    exploit: str = parameter(
-        default="all", check=check.choice("level", "all"), words="whose upper bounds a level exploits"
-    )
-    pool: int = parameter(
-        default=0,
-        check=lambda name, v: check.count(name, v, least=0, most=2**31),
-        words="vectors in the pool, for that radius",
-    )
+    nested: bool = parameter(default=True, check=check.flag, words="whether levels learn from lower ones")
+    exploit: str = parameter(default="all", check=check.choice("level", "all"), words="whose ucb counts")
+    pool: int = parameter(default=0, check=lambda n, v: check.count(n, v, least=0, most=2**31), words="its N")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        fixed = self.radius != "mixture"
-        check.require(
-            not (fixed and self.nested), "nested", f"False with radius {self.radius!r}", self.nested
-        )
+        self.absorbs = self.radius == "mixture"
+        apart = self.absorbs or not self.nested
+        check.require(apart, "nested", f"False with radius {self.radius!r}", self.nested)
         check.require(self.pool > 0 or self.radius != "pool", "pool", "given with radius 'pool'", self.pool)
-        self.absorbs = not fixed
         self._share = self.delta / (2.0 if self.exploit == "all" else 1.0)  # the rest is for all data
 
     @property
@@ -91,8 +73,8 @@ class AnytimeSupLinUCB(EliminatingAgent):
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
         names = ("gate", "radius", "nested", "pool", "noise", "norm", "regularization", "action_norm")
-        told = {name: getattr(self, name) for name in names}
-        return anytime_mistake_bound(eps, self.dim, self.delta, all_data=self.exploit == "all", **told)
+        own = {name: getattr(self, name) for name in names} | {"all_data": self.exploit == "all"}
+        return elimination.anytime_mistake_bound(eps, self.dim, self.delta, **own)
 
     def _entries(self) -> None:  # entry 0 has all data, entry l level l
         return None
@@ -155,20 +137,14 @@ class AnytimeSupLinUCB(EliminatingAgent):
         return int(alive[0]), 0, used
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
-        levels = self.state
+        levels: Any = self.state
         while level >= len(levels.size):  # open it: empty, or what the last one holds
-            new = (
-                levels
-                if self.nested and len(levels.size) > 1
-                else regressions(1, self.dim, self.regularization)
-            )
-            levels = Levels(
-                *(np.append(held, more[-1:], axis=0) for held, more in zip(levels, new, strict=True))
-            )
-        entries = range(level, len(levels.size) if self.nested else level + 1) if level else ()
-        where = np.array([0, *entries], dtype=np.int64)
-        arguments = levels, where, x, y, times, self.regularization
-        if levels is self.state:
-            return insert, arguments
-        insert(*arguments)
-        return levels
+            grows = self.nested and len(levels.size) > 1
+            new = levels if grows else regressions(1, self.dim, self.regularization)
+            levels = Levels(*(np.append(a, b[-1:], axis=0) for a, b in zip(levels, new, strict=True)))
+        last = len(levels.size) if self.nested else level + 1
+        entries = np.array([0, *range(level, last)] if level else [0])
+        arguments = levels, entries, x, y, times, self.regularization
+        if levels is not self.state:
+            insert(*arguments)
+        return (insert, arguments) if levels is self.state else levels

@@ -46,9 +46,7 @@ class ConfidenceBall(RegressionsAgent):
     theorem: ClassVar[str] = "regret"
     counts_many = True
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the ball may fail"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     norm_kind: int = parameter(
         default=2, check=_kind, words="2 for an ellipsoid, 1 for its hull with 2d corners"
     )

@@ -47,9 +47,7 @@ class DisjointLinUCB(BanditAgent):
 
     n_actions: int = parameter(check=check.count, words="how many actions every round offers")
     alpha: float = parameter(default=1.0, check=check.nonnegative, words="α ≥ 0, how much to explore")
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
 
     @classmethod
     def made_for(

@@ -1,10 +1,10 @@
 """SupLinRel: stages for a known number of rounds, on the directions that were seen often enough, Auer (2002).
 
-    pseudo-code                                                                      here
-    stage s: Z'Z = Σ_{Ψ^s} xxᵀ = Σ_u e_u uuᵀ; P: eigenvectors with e ≥ 1, Q: the others   SupLinRel._parts
-    θ̂ = P diag(1/e) Pᵀ Σ_{Ψ^s} r x                                                  SupLinRel._stage
-    w(x) = R √(2 log(2 T n S/δ)) ‖diag(e)^{-1/2} Pᵀx‖ + S_θ ‖Qᵀx‖                     SupLinRel._stage
-    stages, choice and elimination as in SupLinUCB                                   bandits.regressions.elimination.StagedAgent
+    pseudo-code                                                           here
+    stage s: Z'Z = Σ_{Ψ^s} xxᵀ = Σ_u e_u uuᵀ; P: eigenvectors with e ≥ 1, Q: the others  SupLinRel._parts
+    θ̂ = P diag(1/e) Pᵀ Σ_{Ψ^s} r x                                       SupLinRel._stage
+    w(x) = R √(2 log(2 T n S/δ)) ‖diag(e)^{-1/2} Pᵀx‖ + S_θ ‖Qᵀx‖         SupLinRel._stage
+    stages, choice and elimination as in SupLinUCB                        bandits.regressions.elimination.StagedAgent
 
 With a = Z P diag(1/e) Pᵀ x the error of the estimate is Σ a_i η_i − ⟨μ*, QQᵀx⟩, and ‖a‖² is the square in the first
 term: no ridge is needed, what was hardly seen is a bias. Assumptions and regret are those of SupLinUCB.

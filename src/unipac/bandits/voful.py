@@ -55,16 +55,11 @@ class VOFUL(BanditAgent):
 
     only_dim: ClassVar[int | None] = 2
     bounded_noise: ClassVar[bool] = True
+    certified = True
 
-    noise: float = parameter(
-        default=1.0, check=check.positive, words="B, no noise is larger in absolute value"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    noise: float = parameter(default=1.0, check=check.positive, words="B, a bound on the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     directions: int = parameter(
         default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
     )
@@ -80,11 +75,6 @@ class VOFUL(BanditAgent):
         super()._check_parameters()
         angles = math.pi * np.arange(self.directions) / self.directions
         self._units = np.stack([np.cos(angles), np.sin(angles)])
-
-    @property
-    def certified(self) -> bool:
-        """True, if noise is bounded as assumed."""
-        return True
 
     def _empty(self) -> Sums:
         self._cover: tuple[Sums | None, Array, float] = None, np.empty((0, 2)), 0.0

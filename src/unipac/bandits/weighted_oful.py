@@ -34,6 +34,7 @@ from unipac.linalg.soundness import Saved, check_growth
 from unipac.theory import radii
 
 Array = NDArray[np.float64]
+RADII = check.choice("mixture", "ball", "bernstein")
 
 
 class SavedWeights(NamedTuple):
@@ -57,9 +58,9 @@ class WeightedLevels(NamedTuple):
 
 @jit
 def _insert(
-    levels: Levels, x: Array, y: float, times: int, regularization: float, weight: Array, added: float
+    levels: Levels, x: Array, y: float, times: int, ridge: float, weight: Array, added: float
 ) -> None:
-    insert(levels, np.zeros(1, dtype=np.int64), x, y, times, regularization)
+    insert(levels, np.zeros(1, dtype=np.int64), x, y, times, ridge)
     weight[0] += added
 
 
@@ -80,24 +81,14 @@ class WeightedOFUL(RegressionsAgent):
     theorem: ClassVar[str] = "regret"
     counts_many = True
     weighs = True
+    _meets = True
 
-    noise: float = parameter(
-        default=1.0,
-        check=check.positive,
-        words="R, the noise of rounds that are not told theirs; no noise is larger",
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    radius: str = parameter(
-        default="mixture",
-        check=check.choice("mixture", "ball", "bernstein"),
-        words='the proven "mixture", "ball" or "bernstein", as above',
-    )
+    noise: float = parameter(default=1.0, check=check.positive, words="R, noise of rounds without their own")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    radius: str = parameter(default="mixture", check=RADII, words='"mixture", "ball" or "bernstein"')
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        # With less noise widths could not be trusted.
         least = self._least_noise = math.sqrt(SMALLEST_RATIO / self.regularization) * self.action_norm
         check.require(self.noise >= least, "noise", f"at least {least:g}", self.noise)
 
@@ -121,29 +112,20 @@ class WeightedOFUL(RegressionsAgent):
 
     def _radius(self) -> float:
         if self.radius != "bernstein":
-            logdet = max(float(self.state.logdet[0]), 0.0)
-            return radii.mixture(
-                logdet, self.delta, noise=1.0, norm=self.norm, regularization=self.regularization
-            )
-        t, d = max(float(self.state.size[0]), 1.0), self.dim
-        floor2 = self.noise**2 / d
+            logdet, ridge = max(float(self.state.logdet[0]), 0.0), self.regularization
+            return radii.mixture(logdet, self.delta, noise=1.0, norm=self.norm, regularization=ridge)
+        t, d, floor2 = max(float(self.state.size[0]), 1.0), self.dim, self.noise**2 / self.dim
         growth = math.log1p(t * self.action_norm**2 / (d * self.regularization * floor2))
         tail = math.log(4.0 * t * t / self.delta)
-        return (
-            8.0 * math.sqrt(d * growth * tail)
-            + 4.0 * math.sqrt(d) * tail
-            + math.sqrt(self.regularization) * self.norm
-        )
-
-    _meets = True
+        bias = math.sqrt(self.regularization) * self.norm
+        return 8.0 * math.sqrt(d * growth * tail) + 4.0 * math.sqrt(d) * tail + bias
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         return super()._certify(best, ucb, lcb) if self._meets else (math.nan, True)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        if self.radius != "ball":
-            return super()._covers(truth, X)
-        return ball.covers(self.state.rows[0], self._radius(), self.norm, truth)
+        known = self.state.rows[0], self._radius(), self.norm
+        return ball.covers(*known, truth) if self.radius == "ball" else super()._covers(truth, X)
 
     def _bounds(self, X: Array) -> ball.Bounds:
         if self.radius == "ball":
@@ -158,18 +140,9 @@ class WeightedOFUL(RegressionsAgent):
         return int((mean + self._radius() * width).argmax()), 1
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
-        sigma = self.noise if noise is None else noise
-        if self.radius == "bernstein":
-            sigma = max(sigma, self.noise / math.sqrt(self.dim))
+        floor = self.noise / math.sqrt(self.dim) if self.radius == "bernstein" else 0.0
+        sigma = max(self.noise if noise is None else noise, floor)
         check_growth(times, self.regularization, self.action_norm / sigma)
         *levels, weight = self.state
-        arguments = (
-            Levels(*levels),
-            x / sigma,
-            y / sigma,
-            times,
-            self.regularization,
-            weight,
-            times / sigma**2,
-        )
-        return _insert, arguments
+        learned = x / sigma, y / sigma, times, self.regularization
+        return _insert, (Levels(*levels), *learned, weight, times / sigma**2)

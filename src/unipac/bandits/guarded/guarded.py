@@ -1,47 +1,37 @@
 """Guarded: any bandit heuristic made uniform-PAC.
 
-    pseudo-code                                                                            here
-    level l is open in round k while k ≤ g d 4^l, then closed for ever                      bandits.guarded.kernels.close
-    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge      bandits.guarded.kernels.learn
-    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))                bandits.guarded.kernels.set_radii
-    round k: A = D_k; for the closed levels l = 1, 2, ...:                                  bandits.guarded.kernels.guard
+    pseudo-code                                                                       here
+    level l is open in round k while k ≤ g d 4^l, then closed for ever                bandits.guarded.kernels.close
+    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge  bandits.guarded.kernels.learn
+    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))          bandits.guarded.kernels.set_radii
+    round k: A = D_k; for the closed levels l = 1, 2, ...:                            bandits.guarded.kernels.guard
       A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
       if max_{x ∈ A} ‖x‖_{Σ_l⁻¹} > 2^-l: explored, play the widest
     all passed: free, play what the heuristic picks from A; it learns from every round
-    certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and      bandits.guarded.kernels.verdict
+    certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and  bandits.guarded.kernels.verdict
       for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖
 
 Which rounds a level learns from is decided before the reward is seen, so each level has an ellipsoid that is valid
-at all times. The best action survives; what survives has a gap of at most 4 b_l 2^-l; a level explores at most
-``theory.level_size`` rounds. So mistakes above ε are confined to the first g d 4^l* rounds and the explored ones, for
-all ε at once, whatever the heuristic does (``docs/agents/guarded.md``).
+at all times. The best action survives, with others of a gap of at most 4 b_l 2^-l; a level explores few rounds. So
+mistakes above ε are confined to the first g d 4^l* rounds and the explored ones (``docs/agents/guarded.md``).
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import check_norms
 from unipac.bandits.guarded import kernels, state
-from unipac.bandits.levelled.kernels import Record
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.levelled.kernels import record
+from unipac.bandits.protocol.agent import Array, BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
-from unipac.bandits.regressions.agent import evaluated
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
-from unipac.registry import AGENTS
-from unipac.theory.elimination import guarded_mistake_bound
-
-Array = NDArray[np.float64]
 
 
 @agent
@@ -60,40 +50,26 @@ class Guarded(BanditAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
+    certified = True
     counts_many = True
-    moved: ClassVar[Mapping[str, str]] = {
-        "radius": "it is always the mixture; BallOFUL cuts its set with the ball"
-    }
+    moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 
     dim: int = dataclasses.field(init=False, default=0)
     heuristic: Any = parameter(words="a fresh bandit agent; it is copied", kw_only=False)
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
-    gate: float = parameter(
-        default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
+    gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
 
     @classmethod
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
         """As for all agents; the heuristic is LinUCB with α = 1 unless given, as an agent or by name."""
-        check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
         given = parameters.pop("heuristic", {"agent": "LinUCB", "alpha": 1.0})
-        if isinstance(given, Mapping):
-            words = dict(given)
-            given = AGENTS[words.pop("agent")].made_for(instance, rounds=rounds, seed=seed, **words)
-        return cls(**{"heuristic": given, "noise": instance.noise, "norm": instance.norm, **parameters})
+        heuristic = state.heuristic_for(given, instance, rounds=rounds, seed=seed)
+        return cls(**{"heuristic": heuristic, "noise": instance.noise, "norm": instance.norm, **parameters})
 
     def _check_parameters(self) -> None:
         state.check_heuristic(self.heuristic, self.action_norm)
@@ -103,9 +79,7 @@ class Guarded(BanditAgent):
         self._single = vars(type(given)).get("single_regression", False) and given.fixed_actions is None
         self._shared = self._single and given.regularization == self.regularization
         super()._check_parameters()
-        low, high = self.reward_range or (-math.inf, math.inf)
-        assumed = self.noise, self.norm, self.regularization, self.action_norm
-        self._rules = kernels.Rules(self.gate * self.dim, self.delta / 2, *assumed, low, high)
+        self._rules = state.rules_of(self)
 
     def _empty(self) -> Levels:
         self._scratch = state.Scratch()
@@ -121,25 +95,14 @@ class Guarded(BanditAgent):
         self._inner.state = self._inner._restored(saved.heuristic)
         return levels
 
-    @property
-    def _closed(self) -> int:
-        return int(kernels.closed_levels(self.state.rows))
-
     def _has_level(self, level: int) -> bool:
-        return level <= self._closed
-
-    @property
-    def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
-        return True
+        return level <= kernels.closed_levels(self.state.rows)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        mean, width = evaluated(self.state, 0, X, self.regularization)
-        bonus = self.state.beta[0] * width
-        return mean, width, mean + bonus, mean - bonus
+        return state.bounds(self.state, X)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return bool(kernels.covers(self.state, self._closed, truth))
+        return bool(kernels.covers(self.state, kernels.closed_levels(self.state.rows), truth))
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
@@ -165,11 +128,9 @@ class Guarded(BanditAgent):
             super()._play(X, y, truth, trace)
             return
         levels = self.state = state.with_room(self.state, self._rules, self.rounds + len(y))
-        covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
-        record = Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
-        actions, before = X[None] if X.ndim == 2 else X, not self.consistent
-        parts = levels, self._rules, self._inner._memory, self._shared, actions, y, truth, before, record
-        refuted = kernels.play(*parts)
+        guard = levels, self._rules, self._inner._memory, self._shared
+        rounds = X[None] if X.ndim == 2 else X, y, truth
+        refuted = kernels.play(*guard, *rounds, not self.consistent, record(trace))
         self._ledger.rounds += len(y)
         if refuted:
             self._refute()
@@ -186,5 +147,4 @@ class Guarded(BanditAgent):
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
-        names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
-        return guarded_mistake_bound(eps, self.dim, **{name: getattr(self, name) for name in names})
+        return state.mistake_bound(eps, self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,15 @@ from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.kernels import Rules
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level
+from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
+from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_factors
+from unipac.registry import AGENTS
 from unipac.theory.bounds import level_size
+from unipac.theory.elimination import guarded_mistake_bound
 
 Array = NDArray[np.float64]
 
@@ -43,6 +48,29 @@ def check_heuristic(heuristic: Any, action_norm: float) -> None:
     words = f"made for actions of norm {action_norm:g}, as its guard is"
     given = heuristic.action_norm
     check.require(given >= action_norm, "heuristic", words, f"action_norm={given:g}")
+
+
+def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
+    """An agent as it is; a table of its name and parameters makes one that fits the instance."""
+    check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
+    if not isinstance(given, Mapping):
+        return given
+    parameters = {name: value for name, value in given.items() if name != "agent"}
+    return AGENTS[given["agent"]].made_for(instance, **more, **parameters)
+
+
+def rules_of(agent: Any) -> Rules:
+    """The constants of the guard of an agent."""
+    assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
+    return Rules(
+        agent.gate * agent.dim, agent.delta / 2, *assumed, *(agent.reward_range or (-math.inf, math.inf))
+    )
+
+
+def mistake_bound(eps: float, agent: Any) -> float:
+    """As ``theory.guarded_mistake_bound``, with the arguments of an agent."""
+    names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
+    return guarded_mistake_bound(eps, agent.dim, **{name: getattr(agent, name) for name in names})
 
 
 # -- the stack ---------------------------------------------------------------------------------
@@ -88,6 +116,15 @@ def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
     kernels.set_radii(levels, rules, 0, closed)
     return levels
+
+
+def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean, width, ucb and lcb of every row of X, in the set of all data."""
+    mean, width2 = np.empty(len(X)), np.empty(len(X))
+    evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
+    width = np.sqrt(width2)
+    bonus = levels.beta[0] * width
+    return mean, width, mean + bonus, mean - bonus
 
 
 def listed(levels: Levels, rules: Rules) -> list[Level]:

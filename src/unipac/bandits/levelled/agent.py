@@ -54,9 +54,7 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -192,7 +190,6 @@ class LevelledAgent(BanditAgent):
         while done < len(y):
             self._make_room()
             rest = trace.part(done, len(y))
-            covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
             count, refuted = kernels.play(
                 self._memory,
                 self._fixed,
@@ -202,7 +199,7 @@ class LevelledAgent(BanditAgent):
                 y[done:],
                 truth,
                 not self.consistent,
-                kernels.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
+                kernels.record(rest),
             )
             done += count
             self._ledger.rounds += count
@@ -224,15 +221,9 @@ class OptimisticAgent(LevelledAgent):
     {parameters}
     """
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
     bonus_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,

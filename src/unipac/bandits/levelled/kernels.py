@@ -18,6 +18,7 @@ from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii
 from unipac.bandits.levelled.confidence import unpacked as confidence_of
+from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
@@ -295,6 +296,12 @@ class Record(NamedTuple):
     certificate: Array
     reward: Array
     covered: NDArray[np.bool_]
+
+
+def record(trace: Trace) -> Record:
+    """The arrays of a trace."""
+    covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
+    return Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
 
 
 @jit

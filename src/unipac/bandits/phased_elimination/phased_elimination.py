@@ -1,12 +1,12 @@
 """PhasedElimination: fixed arms, phases of G-optimal designs; uniform-PAC with d log n instead of d².
 
-    pseudo-code (Lattimore and Szepesvári, Bandit Algorithms, ch. 22, with certificates)      here
+    pseudo-code (Lattimore and Szepesvári, Bandit Algorithms, ch. 22)    here
     active A = all; e_1 = S max ‖x‖, e_l = e_1 2^-(l−1)
-    phase l: m = |A|, lg = log(2(m − 1) l(l+1)/δ)                                             theory.elimination.phase_log
-      λ: G-optimal design on A, v ≤ (1 + tolerance) rank(A) its value                         linalg.design.g_optimal
-      pull each x ∈ A ⌈(2R² v lg/e_l²) λ_x⌉ times, at least once where λ_x > 0                bandits.phased_elimination.phases.Planner.begun
-      θ̂: least squares of this phase alone                                                    linalg.fit.Fit
-      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)                           bandits.phased_elimination.phases.Planner.added
+    phase l: m = |A|, lg = log(2(m − 1) l(l+1)/δ)                         theory.elimination.phase_log
+      λ: G-optimal design on A, v ≤ (1 + tolerance) rank(A) its value     linalg.design.g_optimal
+      pull x ∈ A ⌈(2R² v lg/e_l²) λ_x⌉ times, once where λ_x > 0      bandits.phased_elimination.phases.Planner.begun
+      θ̂: least squares of this phase alone                               linalg.fit.Fit
+      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)      bandits.phased_elimination.phases.Planner.added
     one is left: play it for ever
     certificate of x in phase l > 1: max_{y ∈ A} ⟨θ̂_{l−1}, y − x⟩ + R ‖y − x‖ √(2 lg_{l−1}); 0 if alone
 
@@ -60,15 +60,9 @@ class PhasedElimination(BanditAgent):
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
     arms: Any = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the certificates may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
 
     @classmethod
     def made_for(
@@ -95,17 +89,12 @@ class PhasedElimination(BanditAgent):
 
     def _restored(self, saved: phases.Saved) -> phases.Phases:
         check_like(saved, self._saved())
-        if saved.number[0] >= 1 and (saved.active <= saved.earlier).all() and saved.active.any():
-            state = self._planner.begun(saved)
-            if (saved.counts >= 0).all() and not (state.plan.any() and (saved.counts > state.plan).any()):
-                return state
-        raise ValueError("the phases are not those of any data")
+        return self._planner.restored(saved)
 
     def _check_arms(self, X: Array) -> None:
         same = X.shape[-2:] == self._arms.shape and bool((self._arms == X).all())
-        check.require(
-            same, "actions", "the arms that this agent was made with", f"others, of shape {X.shape}"
-        )
+        found = f"others, of shape {X.shape}"
+        check.require(same, "actions", "the arms that this agent was made with", found)
 
     def _check_logged(self, X: Array) -> None:
         for x in X:

@@ -91,6 +91,14 @@ class Planner:
             gaps[active] = 0.0
         return Phases(*saved, plan, gaps)
 
+    def restored(self, saved: Saved) -> Phases:
+        """The phase of a file; a ``ValueError`` if no data could have led there."""
+        if saved.number[0] >= 1 and (saved.active <= saved.earlier).all() and saved.active.any():
+            state = self.begun(saved)
+            if (saved.counts >= 0).all() and not (state.plan.any() and (saved.counts > state.plan).any()):
+                return state
+        raise ValueError("the phases are not those of any data")
+
     def added(self, state: Phases, arms: Counts, rewards: Array) -> Phases:
         """With rewards of arms, within the plan; the next phase when all have come."""
         sums, counts = state.sums.copy(), state.counts.copy()

@@ -32,7 +32,7 @@ from unipac._agents import Agent, accepted, agent, described, parameter
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
 from unipac._warnings import warn
 from unipac.bandits.protocol import play as many
-from unipac.bandits.protocol.inputs import checked_reward, noise_scales, truth_vector
+from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
 from unipac.bandits.protocol.ledger import REFUTATION, Ledger
 from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
 from unipac.bandits.protocol.verdict import contradict
@@ -137,7 +137,7 @@ class BanditAgent(Agent):
         return []
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more rounds have a gap above ε; infinite if nothing bounds it."""
+        """With probability 1 − δ, for all ε at once, no more rounds have a gap above ε; perhaps infinite."""
         check.positive("eps", eps)
         return math.inf
 
@@ -156,10 +156,10 @@ class BanditAgent(Agent):
         """
         with self._lock:
             header, arrays = described(self)
-        progress = dict(header["progress"])
+        progress = header["progress"]
         progress["pending"] = [row[1:] for row in progress["pending"]]
         del progress["surplus"]
-        return storage.digest({**header, "progress": progress}, arrays)
+        return storage.digest(header, arrays)
 
     def _summary(self) -> str:
         ledger = self._ledger
@@ -191,8 +191,8 @@ class BanditAgent(Agent):
             action.setflags(write=False)
             certified = ledger.consistent and self.certified
             id_ = ledger.next_id
-            named = None if labels is None else labels[chosen]
-            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, named)
+            label = None if labels is None else labels[chosen]
+            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
             decision = tuple.__new__(Decision, (*fields, None, False, 0))
             ledger.pending[id_] = decision
             ledger.next_id = id_ + 1
@@ -212,14 +212,11 @@ class BanditAgent(Agent):
         ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
         of noise. With ``noise``, where ``weighs``, its noise has this scale instead of the agent's own.
         """
-        small = type(reward) is float and -LARGEST_REWARD <= reward <= LARGEST_REWARD
-        value = reward if small else checked_reward(reward)
-        count = ONCE
-        if times is not ONCE:
-            count = check.count("times", times, most=check.LARGEST_COUNT)
-            words = f"1 for {type(self).__name__}, which counts one by one"
-            check.require(count == 1 or self.counts_many, "times", words, times)
-        scale = None if noise is None else float(self._noise("noise", check.real("noise", noise), ()))
+        value = reward if type(reward) is float else checked_reward(reward)
+        if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
+            value = checked_reward(reward)
+        count = ONCE if times is ONCE else checked_times(self, times)
+        scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
             waiting = self._ledger.waiting(decision)
             self._ledger.check_total("times", count)
@@ -233,8 +230,7 @@ class BanditAgent(Agent):
         """Give up waiting for the reward of a decision."""
         with self._lock:
             ledger = self._ledger
-            id_ = ledger.waiting(decision).id
-            del ledger.pending[id_]
+            del ledger.pending[ledger.waiting(decision).id]
             ledger.surplus += 1
 
     def absorb(
@@ -317,10 +313,7 @@ class BanditAgent(Agent):
         return many.decide(self, X, fixed)
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
-        """The certificate of an action with these bounds, and whether they refute the assumptions.
-
-        No action has a ucb above ``best``. Bounds refute the assumptions if they contradict each other or ‖θ‖ ≤ S.
-        """
+        """The certificate, if no ucb exceeds ``best``; whether the bounds contradict each other or ‖θ‖ ≤ S."""
         largest = 2.0 * getattr(self, "norm", math.inf) * self.action_norm  # 2SL, whatever was seen
         if contradict(lcb, ucb, largest / 2):
             return math.nan, True
@@ -372,16 +365,8 @@ class BanditAgent(Agent):
         """Whether a decision that waits for its reward can have this level."""
         return True
 
-    def _noise(self, name: str, noise: ArrayLike, shape: tuple[int, ...]) -> Array:
-        """The noise of some rounds, checked; of one round if the shape is ()."""
-        words = f"left out with {type(self).__name__}, whose rounds weigh the same"
-        check.require(self.weighs, name, words, noise)
-        return noise_scales(name, noise, shape, self._least_noise)
-
-    # -- the ledger ----------------------------------------------------------------------------
-
     def _commit(self, step: Step, times: int, id_: int | None = None) -> None:
-        """Count a round, of this decision if one waited, and learn it: a straight line, the kernel or the state last."""
+        """Count a round, of this decision if one waited, and learn it: a straight line, kernel or state last."""
         ledger, compiled = self._ledger, type(step) is tuple
         kernel, arguments = step if compiled else (None, ())
         if id_ is not None:
@@ -399,16 +384,13 @@ class BanditAgent(Agent):
             self._ledger.consistent = False
             warn(f"{type(self).__name__}: {REFUTATION}", RuntimeWarning)
 
-    # -- files ---------------------------------------------------------------------------------
-
     def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return self._ledger.saved(self.dim)
 
     @classmethod
     def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         dim = arrays["pending.actions"].shape[1]
-        given = parameters.get("dim", dim)
-        check.require(given == dim, "dim", f"{dim}, as that of the actions", given)
+        check.require(parameters.get("dim", dim) == dim, "dim", f"{dim}, as that of the actions", parameters)
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._ledger.restore(progress, arrays, self.dim, self.action_norm, self.certified)

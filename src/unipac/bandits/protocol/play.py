@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._inputs import check_norms
 from unipac._warnings import warn
-from unipac.bandits.protocol.inputs import logged_levels, logged_rounds, offered_rounds, truth_vector
+from unipac.bandits.protocol.inputs import (
+    logged_levels,
+    logged_rounds,
+    noise_scales,
+    offered_rounds,
+    truth_vector,
+)
 from unipac.bandits.protocol.records import Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance, Rounds
 
@@ -140,7 +146,7 @@ def _play_pieces(
         check_norms("actions of the instance", offered.actions, agent.action_norm)
         noise = None
         if agent.weighs and offered.noise is not None:
-            noise = agent._noise("noise of the instance", offered.noise, offered.noise.shape)
+            noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
         part = trace.part(done, done + len(offered.rewards))
         _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
         write_gaps(part, offered.means)
@@ -160,7 +166,7 @@ def play_arrays(
 ) -> Trace:
     """Play rounds that are given as arrays; there are gaps in the trace where means or truth tell them."""
     X, y = offered_rounds(actions, rewards, agent.dim, agent.action_norm)
-    scales = None if noise is None else agent._noise("noise", noise, y.shape[:1])
+    scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape[:1])
     mu = truth_vector(truth, agent.dim)
     if means is None and mu.size > 0:
         means = X @ mu
@@ -233,7 +239,7 @@ def absorb(
     check.require(agent.absorbs or levels is not None, "absorb", words, "rounds")
     X, y = logged_rounds(actions, rewards, agent.dim, agent.action_norm)
     agent._check_logged(X)
-    scales = None if noise is None else agent._noise("noise", noise, y.shape)
+    scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape)
     decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())
     with agent._lock:
         agent._ledger.check_total("actions", len(y))

@@ -101,15 +101,9 @@ class RegressionsAgent(BanditAgent):
     {parameters}
     """
 
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -31,10 +31,7 @@ class EliminatingAgent(RegressionsAgent):
     {parameters}
     """
 
-    @property
-    def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
-        return True
+    certified = True
 
     def _descend(self, X: Array) -> tuple[int, int, list[Any]]:
         """The row chosen, the level that learns from it (0 if none), and what was passed."""
@@ -88,9 +85,7 @@ class StagedAgent(EliminatingAgent):
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
         words="T, how many rounds there will be",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
 
     def _entries(self) -> int:
         return math.ceil(0.5 * math.log2(self.total_rounds)) + 1
