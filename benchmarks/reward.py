@@ -65,10 +65,11 @@ def dropped(agent: unipac.Guarded, actions: np.ndarray, rewards: np.ndarray) -> 
     """In how many rounds the guard rules some action out; one by one."""
     count = 0
     for X, y in zip(actions, rewards, strict=True):
-        if agent._closed:
-            work = guard.workspace(len(X), agent.dim, agent._closed + 1)
+        closed = len(agent.levels())
+        if closed:
+            work = guard.workspace(len(X), agent.dim, closed + 1)
             guard.look(agent.state, X, work)
-            count += guard.guard(agent.state, agent._closed, X, work)[2] < len(X)
+            count += guard.guard(agent.state, closed, X, work)[2] < len(X)
         decision = agent.choose(X)
         agent.update(decision, float(y[decision.index]))
     return count

@@ -84,7 +84,7 @@ def _refusing(moved: Mapping[str, str], init: Callable[..., None]) -> Callable[.
     def checked(self: Any, *values: Any, **named: Any) -> None:
         for name in named:
             if name in moved:
-                raise ValueError(moved[name])
+                raise ValueError(f"{type(self).__name__} takes no {name}: {moved[name]}")
         init(self, *values, **named)
 
     return checked

@@ -22,6 +22,7 @@ _MODULES = {
     "OFUL": "unipac.bandits.oful",
     "BallOFUL": "unipac.bandits.ball_oful",
     "LinUCB": "unipac.bandits.linucb",
+    "DisjointLinUCB": "unipac.bandits.disjoint_linucb",
     "WeightedOFUL": "unipac.bandits.weighted_oful",
     "LinTS": "unipac.bandits.lints",
     "ConfidenceBall": "unipac.bandits.confidence_ball",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from any_checks import WAYS, by_file, check, few_enough, promise, refused, same
-from registry_cases import Case, fingerprint
+from registry_cases import Case, fingerprint, taken
 
 COLUMNS = ("index", "level", "certificate", "reward")
 
@@ -40,7 +40,12 @@ def columns(*traces: Any) -> list[Any]:
 def probes(case: Case) -> Any:
     """Actions to ask bounds of."""
     X = case.instance.rounds(10**6, 4, seed=9).actions
-    return np.array(X.reshape(-1, case.instance.dim)[:12])
+    return np.array(X.reshape(-1, case.instance.dim)[: case.instance.n_actions if counted(case) else 12])
+
+
+def counted(case: Case) -> bool:
+    """Whether every round must offer so many actions."""
+    return bool(taken(case.cls, {"n_actions": None}))
 
 
 def check_same_knowledge(first: Any, second: Any, case: Case) -> None:
@@ -102,7 +107,7 @@ def check_times(case: Case) -> None:
         for agent in (one, many):
             agent.play(case.instance, rounds=25, seed=3)
         X = offered(case, 25)
-        single = None if X is None else X[:1]
+        single = None if X is None else np.repeat(X[:1], len(X) if counted(case) else 1, axis=0)
         decisions = [one.choose(single) for _ in range(m)]
         same_arm = [d for d in decisions if d.index == decisions[0].index]
         for decision in same_arm:

@@ -32,7 +32,7 @@ def state(agent):
         {name: (array.shape, array.tobytes()) for name, array in arrays.items()},
         None if agent._fixed is None else agent._fixed.tobytes(),
         repr(header),
-        (agent.rounds, agent.consistent, dict(agent.pending), agent._next_id, repr(agent)),
+        (agent.rounds, agent.consistent, dict(agent.pending), agent._ledger.next_id, repr(agent)),
     )
 
 

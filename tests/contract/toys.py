@@ -63,8 +63,7 @@ class ToyBandit(BanditAgent):
         return int(np.argmax(mean + self.boldness * self._radius() * width)), 1
 
     def _learn(self, x, y, level, times):
-        self.state.Sigma[:] += times * np.outer(x, x)
-        self.state.b[:] += times * y * x
+        return Moments(self.state.Sigma + times * np.outer(x, x), self.state.b + times * y * x)
 
 
 class Counts(NamedTuple):
@@ -160,18 +159,21 @@ class WrongTimes(ToyBandit):
     """Many rounds count once."""
 
     def _learn(self, x, y, level, times):
-        super()._learn(x, y, level, 1)
+        return super()._learn(x, y, level, 1)
 
 
 class NearlyRightTimes(ToyBandit):
     """Many rounds count by one too few."""
 
     def _learn(self, x, y, level, times):
-        super()._learn(x, y, level, times if times == 1 else times - 1)
+        return super()._learn(x, y, level, times if times == 1 else times - 1)
 
 
 class SharedMemory(ToyBandit):
     """A copy writes into the arrays of the original."""
+
+    def _learn(self, x, y, level, times):
+        return np.copyto, (self.state.b, super()._learn(x, y, level, times).b)
 
     def _clone(self):
         clone = super()._clone()
@@ -192,9 +194,9 @@ class ForgetsPending(ToyBandit):
     """Does not save the decisions that wait for a reward."""
 
     def _progress(self):
-        waiting, self._pending = self._pending, {}
+        waiting, self._ledger.pending = self._ledger.pending, {}
         progress = super()._progress()
-        self._pending = waiting
+        self._ledger.pending = waiting
         return progress
 
 
@@ -232,7 +234,7 @@ class OldIds(ToyBandit):
 
     def _begin(self):
         super()._begin()
-        self._first_id = self._next_id = 0
+        self._ledger.first_id = self._ledger.next_id = 0
 
 
 class ChoosingLearns(ToyBandit):
@@ -240,7 +242,7 @@ class ChoosingLearns(ToyBandit):
 
     def _choose(self, X):
         index, level = super()._choose(X)
-        self._learn(X[index], 0.0, level, 1)
+        self.state = self._learn(X[index], 0.0, level, 1)
         return index, level
 
 
@@ -259,14 +261,14 @@ class TakesTwice(ToyBandit):
     def update(self, decision, reward, *, times=1):
         waiting = self._waiting(decision)
         super().update(decision, reward, times=times)
-        self._pending[waiting.id] = waiting
+        self._ledger.pending[waiting.id] = waiting
 
 
 class AbsorbsNothing(ToyBandit):
     """Counts logged rounds and learns nothing from them."""
 
     def _absorb(self, X, y):
-        self._rounds += len(y)
+        self._ledger.rounds += len(y)
 
 
 class RandomPlan(ToyMDP):

@@ -33,14 +33,13 @@ SETTINGS = (
 
 
 def cases():
-    """Every bandit agent, one that draws under a guard, and one model per action."""
+    """Every bandit agent, and one that draws under a guard."""
     found = [registry_cases.bandit_case(unipac.AGENTS[name], name) for name in registry_cases.names("bandit")]
     sphere = unipac.envs.sphere(3, 5, noise=0.25, seed=2)
     guarded = registry_cases.Case(
         "Guarded LinTS", unipac.AGENTS["Guarded"], sphere, {"heuristic": {"agent": "LinTS"}, "gate": 0.05}
     )
-    disjoint = registry_cases.Case("LinUCB disjoint", unipac.AGENTS["LinUCB"], sphere, {"disjoint": True})
-    return [*found, guarded, disjoint]
+    return [*found, guarded]
 
 
 class Machine:

@@ -1,4 +1,4 @@
-"""BallOFUL, and radius "ball": in two dimensions, what scanning the boundaries of ellipsoid and ball says."""
+"""BallOFUL, and radius "ball" of WeightedOFUL, in two dimensions: the scanned boundaries of ellipsoid and ball."""
 
 import numpy as np
 import pytest
@@ -31,27 +31,18 @@ def test_choices_and_bounds_are_those_of_a_scan(lam, radius):
         b += y * X[decision.index]
 
 
-CUT = {
-    "OFUL": lambda **told: unipac.OFUL(2, **told),
-    "WeightedOFUL": lambda **told: unipac.WeightedOFUL(2, **told),
-    "Guarded": lambda **told: unipac.Guarded(unipac.LinUCB(2, regularization=told["regularization"]), **told),
-}
-
-
-@pytest.mark.parametrize("name", CUT)
 @pytest.mark.parametrize("lam", [0.4, 1.0, 3.0])
-def test_radius_ball_chooses_as_before_and_certifies_less(name, lam):
+def test_radius_ball_chooses_as_before_and_certifies_less(lam):
     told = {"noise": 0.2, "norm": 0.8, "regularization": lam}
-    cut, whole = CUT[name](radius="ball", **told), CUT[name](radius="mixture", **told)
+    cut, whole = (unipac.WeightedOFUL(2, radius=radius, **told) for radius in ("ball", "mixture"))
     rng, theta, smaller = np.random.default_rng(8), np.array([0.5, -0.6]), 0
     Sigma, b = lam * np.eye(2), np.zeros(2)
     for _ in range(60):
         X = rng.standard_normal((4, 2))
         X *= rng.uniform(0.2, 1, (4, 1)) / np.linalg.norm(X, axis=1, keepdims=True)
-        share = 0.025 if name == "Guarded" else 0.05
-        scale = 0.2 if name == "WeightedOFUL" else 1.0  # its ellipsoid is that of the data over their noise
+        scale = 0.2  # its ellipsoid is that of the data over their noise
         w = np.linalg.solve(Sigma, b)
-        beta = mixture(Sigma, lam, 0.2 / scale, 0.8, share)
+        beta = mixture(Sigma, lam, 0.2 / scale, 0.8, 0.05)
         upper = np.array([ball_support(Sigma, w, beta, 0.8, x, grid=4001) for x in X])
         lower = np.array([-ball_support(Sigma, w, beta, 0.8, -x, grid=4001) for x in X])
         decision, other, bounds = cut.choose(X), whole.choose(X), cut.bounds(X)
@@ -72,8 +63,18 @@ def test_radius_ball_chooses_as_before_and_certifies_less(name, lam):
 
 
 def test_an_ellipsoid_outside_of_the_ball_is_a_refutation():
-    agent = unipac.OFUL(1, noise=0.01, norm=0.5, radius="ball")
+    agent = unipac.BallOFUL(1, noise=0.01, norm=0.5, radius="mixture")
     with pytest.warns(RuntimeWarning, match="does not hold"):
         trace = agent.play(np.ones((1, 1)), np.full((300, 1), 0.9))
     assert not agent.consistent
     assert np.isnan(trace.certificate[-1])
+
+
+def test_agents_without_a_ball_name_the_one_that_has_it():
+    for make in (
+        lambda: unipac.OFUL(2, radius="ball"),
+        lambda: unipac.BallOFUL(2, radius="ball"),
+        lambda: unipac.Guarded(unipac.LinUCB(2), radius="ball"),
+    ):
+        with pytest.raises((TypeError, ValueError), match="BallOFUL cuts its set with the ball"):
+            make()

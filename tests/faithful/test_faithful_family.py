@@ -28,13 +28,13 @@ def nothing(dim):
 
 MAKE = {
     "SupLinUCB": lambda d, lam: (
-        unipac.SupLinUCB(d, horizon=T, delta=0.1, regularization=lam, **COMMON),
+        unipac.SupLinUCB(d, total_rounds=T, delta=0.1, regularization=lam, **COMMON),
         judges.SupLinUCB(d, T, N, delta=0.1, regularization=lam, **COMMON), nothing),
     "SupLinRel": lambda d, lam: (
-        unipac.SupLinRel(d, horizon=T, delta=0.1, **COMMON),
+        unipac.SupLinRel(d, total_rounds=T, delta=0.1, **COMMON),
         judges.SupLinRel(d, T, N, delta=0.1, **COMMON), nothing),
     "VCLSupLinUCB": lambda d, lam: (
-        unipac.VCLSupLinUCB(d, horizon=T, regularization=lam, **COMMON),
+        unipac.VCLSupLinUCB(d, total_rounds=T, regularization=lam, **COMMON),
         judges.VCLSupLinUCB(d, T, N, regularization=lam, **COMMON), nothing),
     "ConfidenceBall 2 mixture": lambda d, lam: balls(d, lam, 2, "mixture"),
     "ConfidenceBall 1 mixture": lambda d, lam: balls(d, lam, 1, "mixture"),
@@ -100,7 +100,7 @@ def test_the_judge_can_say_no(name):
         3, 3.0 if "paper" in name or "LinTS" in name else 0.15
     )  # that radius is so large, and draws are of such a direction, that λ hardly matters
     if name == "SupLinRel":  # it has no λ
-        other = unipac.SupLinRel(3, horizon=T, delta=0.01, **COMMON)
+        other = unipac.SupLinRel(3, total_rounds=T, delta=0.01, **COMMON)
     X, rewards = world(3, 3, "unit")
     assert compared(other, judge, extra, X[:1000], rewards[:1000])[0] > 0
 
@@ -132,7 +132,7 @@ def test_the_horizon(name):
         cls(2)
     with pytest.raises(ValueError, match="absorb"):
         agent.absorb([[1.0, 0.0]], [1.0])
-    assert cls.made_for(unipac.envs.sphere(2, 3), rounds=77).horizon == 77
+    assert cls.made_for(unipac.envs.sphere(2, 3), rounds=77).total_rounds == 77
 
 
 def test_capabilities():
@@ -143,8 +143,8 @@ def test_capabilities():
     assert unipac.LinTS(2).guarantee == "none"
     assert not unipac.LinTS(2).certified
     assert unipac.LinTS(2, scale="frequentist").guarantee == "regret"
-    assert unipac.VCLSupLinUCB(2, horizon=9).guarantee == "none"
-    assert unipac.SupLinUCB(2, horizon=9).guarantee == "regret"
+    assert unipac.VCLSupLinUCB(2, total_rounds=9).guarantee == "none"
+    assert unipac.SupLinUCB(2, total_rounds=9).guarantee == "regret"
 
 
 def test_guarded_thompson_sampling():
@@ -165,7 +165,7 @@ def test_guarded_thompson_sampling():
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_model_per_action(kind):
     d = 3
-    agent = unipac.LinUCB(d, disjoint=True, n_actions=N, alpha=0.7, regularization=0.3)
+    agent = unipac.DisjointLinUCB(d, n_actions=N, alpha=0.7, regularization=0.3)
     judge = judges.DisjointLinUCB(d, N, alpha=0.7, regularization=0.3)
     X, _ = world(9, d, kind)
     rng = np.random.default_rng(1)
@@ -190,7 +190,7 @@ def test_one_model_per_action(kind):
 
 def test_one_model_per_action_keeps_its_promises(tmp_path):
     X, rewards = world(4, 3, "unit")
-    make = lambda: unipac.LinUCB(3, disjoint=True, n_actions=N)  # noqa: E731
+    make = lambda: unipac.DisjointLinUCB(3, n_actions=N)  # noqa: E731
     agent, loop = make(), make()
     trace = agent.play(X[:200], rewards[:200])
     for t in range(200):
@@ -207,14 +207,17 @@ def test_one_model_per_action_keeps_its_promises(tmp_path):
         agent.play(X[:10, :3], rewards[:10, :3])
     with pytest.raises(ValueError, match="absorb"):
         agent.absorb(X[0], rewards[0])
-    with pytest.raises(ValueError, match="n_actions must be given"):
-        unipac.LinUCB(3, disjoint=True)
-    with pytest.raises(ValueError, match="n_actions must be given"):
-        unipac.LinUCB(3, n_actions=5)
+    with pytest.raises(TypeError, match="n_actions"):
+        unipac.DisjointLinUCB(3)
+    for moved in ({"disjoint": True}, {"disjoint": True, "n_actions": 5}, {"n_actions": 5}):
+        with pytest.raises(
+            TypeError, match=r"LinUCB takes no .*: DisjointLinUCB has a model for each action"
+        ):
+            unipac.LinUCB(3, **moved)
     with pytest.raises(ValueError, match="heuristic must be"):
         unipac.Guarded(make())
-    assert unipac.LinUCB.made_for(unipac.envs.sphere(2, 7), disjoint=True).n_actions == 7
-    one, many = (unipac.LinUCB(3, disjoint=True, n_actions=1) for _ in range(2))
+    assert unipac.DisjointLinUCB.made_for(unipac.envs.sphere(2, 7)).n_actions == 7
+    one, many = (unipac.DisjointLinUCB(3, n_actions=1) for _ in range(2))
     for _ in range(6):
         one.update(one.choose(X[0, :1]), 0.5)
     many.update(many.choose(X[0, :1]), 0.5, times=6)

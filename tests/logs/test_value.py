@@ -195,7 +195,7 @@ def test_bounds_that_contradict_each_other_certify_nothing():
         ),
         (lambda log: logs.compare(oful(3), log, [0] * 50, [0.5] * 50), r"second\[0\] must be an integer"),
         (
-            lambda log: logs.value(unipac.LinUCB(3, disjoint=True, n_actions=4), log, [0] * 50),
+            lambda log: logs.value(unipac.DisjointLinUCB(3, n_actions=4), log, [0] * 50),
             "agent must be one with a model for all actions together",
         ),
         (

@@ -38,7 +38,7 @@ def made(name, **more):
 
 AGENTS = {
     "Guarded": guarded,
-    "OFUL ball": made("OFUL", radius="ball"),
+    "BallOFUL": made("BallOFUL", radius="mixture"),
     "AnytimeSupLinUCB": made("AnytimeSupLinUCB", gate=1.0),
     "WeightedOFUL": made("WeightedOFUL"),
     "LinTS": made("LinTS", scale="frequentist"),
@@ -49,14 +49,14 @@ def entries(agent):
     """The regressions that have data, and their radii."""
     rows = agent.state.rows
     if isinstance(agent, unipac.Guarded):
-        return [(rows[i], agent.state.beta[i]) for i in range(agent._closed + 1)]
+        return [(rows[i], agent.state.beta[i]) for i in range(len(agent.levels()) + 1)]
     if isinstance(agent, unipac.AnytimeSupLinUCB):
         shares = [
             agent._share,
             *(radii.level_delta(agent._share, level) for level in range(1, len(rows))),
         ]
         return [(rows[i], agent._mixture(i, share)) for i, share in enumerate(shares)]
-    radius = {"OFUL": lambda: agent.state.beta[0], "LinTS": lambda: agent._spread()}
+    radius = {"BallOFUL": lambda: agent.state.beta[0], "LinTS": lambda: agent._spread()}
     return [(rows[0], radius.get(type(agent).__name__, lambda: agent._radius())())]
 
 

@@ -1,11 +1,11 @@
 """AnytimeSupLinUCB: elimination over levels without a horizon, after Chu et al. (2011) and Takemura et al. (2021).
 
-    round k: A = D_k; for l = 1, 2, ...:                                                   AnytimeSupLinUCB._choose
+    round k: A = D_k; for l = 1, 2, ...:                                                   AnytimeSupLinUCB._descend
       (radius "mixture") A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖}, ŷ = argmax_A ⟨θ_l, y⟩; one is left: play it
       if max_{x ∈ A} ‖x‖_{V_l⁻¹} > 2^-l: play the widest and store it in C^l (nested: in all levels from l on)
       if k ≤ g 4^l d: play argmax_A of the ucb of level l (exploit="all": of the lesser of it and that of all data)
       (other radii) A ← the same elimination, after the width test
-    b_l, δ_l = δ/(l(l+1)), δ halved if exploit="all":                                      _radius
+    b_l, δ_l = δ/(l(l+1)), δ halved if exploit="all":                                      AnytimeSupLinUCB._radius
       mixture  √(R² [log det(V_l/λ) + 2 log(1/δ_l)] + λS²)      any contexts; nested allowed
       round    R √(2 log(2(2n − 1) k(k+1)/δ_l)) + √λ S          contexts fixed in advance, independent noise
       pool     R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S              likewise, from a pool: N pairs and vectors, m = |C^l|
@@ -20,7 +20,7 @@ here for comparison; ``Guarded`` is built on the same idea.
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
+from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
 from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
-from unipac.theory import radii
-from unipac.theory.elimination import anytime_mistake_bound
+from unipac.theory import elimination, radii
 
 Array = NDArray[np.float64]
+RADII = check.choice("mixture", "round", "pool", "both")
 
 
 @agent
@@ -44,51 +45,36 @@ class AnytimeSupLinUCB(EliminatingAgent):
     {parameters}
 
     >>> agent = AnytimeSupLinUCB(2, noise=0.1)
-    >>> for _ in range(300):
-    ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
-    ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])
-    >>> decision.index
+    >>> agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]]).level       # the first level explores
     1
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    radius: str = parameter(
-        default="mixture", check=check.choice("mixture", "round", "pool", "both"), words="as above"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    radius: str = parameter(default="mixture", check=RADII, words="as above")
     gate: float = parameter(default=64.0, check=check.positive, words="g: how long a level exploits")
-    nested: bool = parameter(
-        default=True, check=check.flag, words="whether levels learn from lower ones; with mixture only"
-    )
-    exploit: str = parameter(
-        default="all", check=check.choice("level", "all"), words="whose upper bounds a level exploits"
-    )
-    pool: int = parameter(
-        default=0,
-        check=lambda name, v: check.count(name, v, least=0, most=2**31),
-        words="vectors in the pool, for that radius",
-    )
+    nested: bool = parameter(default=True, check=check.flag, words="whether levels learn from lower ones")
+    exploit: str = parameter(default="all", check=check.choice("level", "all"), words="whose ucb counts")
+    pool: int = parameter(default=0, check=lambda n, v: check.count(n, v, least=0, most=2**31), words="its N")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        fixed = self.radius != "mixture"
-        check.require(
-            not (fixed and self.nested), "nested", f"False with radius {self.radius!r}", self.nested
-        )
+        self.absorbs = self.radius == "mixture"
+        apart = self.absorbs or not self.nested
+        check.require(apart, "nested", f"False with radius {self.radius!r}", self.nested)
         check.require(self.pool > 0 or self.radius != "pool", "pool", "given with radius 'pool'", self.pool)
-        self.__dict__["absorbs"] = not fixed
-        if self.radius == "round":  # it grows with the number of rounds
-            self.__dict__["theorem"] = "regret"
         self._share = self.delta / (2.0 if self.exploit == "all" else 1.0)  # the rest is for all data
+
+    @property
+    def guarantee(self) -> str:
+        """Regret alone with radius "round", which grows with the number of rounds."""
+        return "regret" if self.radius == "round" else super().guarantee
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
         names = ("gate", "radius", "nested", "pool", "noise", "norm", "regularization", "action_norm")
-        told = {name: getattr(self, name) for name in names}
-        return anytime_mistake_bound(eps, self.dim, self.delta, all_data=self.exploit == "all", **told)
+        own = {name: getattr(self, name) for name in names} | {"all_data": self.exploit == "all"}
+        return elimination.anytime_mistake_bound(eps, self.dim, self.delta, **own)
 
     def _entries(self) -> None:  # entry 0 has all data, entry l level l
         return None
@@ -99,7 +85,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
         return level if level <= last else (last if self.nested and last > 0 else MISSING)
 
     def _radius(self, level: int, n: int) -> float:
-        entry, k = self._entry(level), self._rounds + 1
+        entry, k = self._entry(level), self.rounds + 1
         share = radii.level_delta(self._share, level)
         if self.radius == "mixture":
             return self._mixture(entry, share)
@@ -140,7 +126,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
             mean, width = self._values(self._entry(level), X[alive])
             if float(width.max()) ** 2 > 4.0**-level * (1.0 + TIE):
                 return int(alive[int(width.argmax())]), level, used
-            if self._rounds + 1 <= self.gate * 4.0**level * self.dim:
+            if self.rounds + 1 <= self.gate * 4.0**level * self.dim:
                 upper = mean + self._radius(level, len(X)) * width
                 if self.exploit == "all":
                     upper = np.minimum(upper, self._bounds(X[alive])[2])
@@ -150,11 +136,15 @@ class AnytimeSupLinUCB(EliminatingAgent):
                 used.append((level, alive))
         return int(alive[0]), 0, used
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        while level >= len(self.state.size):  # open it: empty, or what the last one holds
-            last = len(self.state.size) - 1
-            new = self.state if self.nested and last > 0 else regressions(1, self.dim, self.regularization)
-            pairs = zip(self.state, new, strict=True)
-            self.state = Levels(*(np.append(held, more[-1:], axis=0) for held, more in pairs))
-        entries = range(level, len(self.state.size) if self.nested else level + 1) if level else ()
-        insert(self.state, (0, *entries), x, y, times, self.regularization)
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        levels: Any = self.state
+        while level >= len(levels.size):  # open it: empty, or what the last one holds
+            grows = self.nested and len(levels.size) > 1
+            new = levels if grows else regressions(1, self.dim, self.regularization)
+            levels = Levels(*(np.append(a, b[-1:], axis=0) for a, b in zip(levels, new, strict=True)))
+        last = len(levels.size) if self.nested else level + 1
+        entries = np.array([0, *range(level, last)] if level else [0])
+        arguments = levels, entries, x, y, times, self.regularization
+        if levels is not self.state:
+            insert(*arguments)
+        return (insert, arguments) if levels is self.state else levels

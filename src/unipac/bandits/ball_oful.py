@@ -2,7 +2,7 @@
 
 pseudo-code                                                          here
 Θ = {θ: ‖θ − w‖_Σ ≤ β}, Σ and w from all rounds                      linalg.ridge
-x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.base.ball, cut
+x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ ∩ B(S)} ⟨x, θ⟩, ties at random     bandits.levelled.ball.bounds
 β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                            theory.radii.determinant
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac.bandits.levelled import ball
 from unipac.bandits.levelled.agent import OptimisticAgent
-from unipac.bandits.levelled.ball import bound_all
-from unipac.bandits.levelled.cut import BallBounds
+from unipac.bandits.protocol.agent import BanditAgent
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ TIE = 1e-9
 
 
 @agent
-class BallOFUL(BallBounds, OptimisticAgent):
+class BallOFUL(OptimisticAgent):
     """OFUL whose confidence set is cut with the ball of all possible parameters; ties at random.
 
     {parameters}
@@ -38,7 +38,7 @@ class BallOFUL(BallBounds, OptimisticAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    draws: ClassVar[bool] = True
+    draws = True
 
     seed: int = parameter(
         default=0,
@@ -46,15 +46,26 @@ class BallOFUL(BallBounds, OptimisticAgent):
         words="of the generator that breaks ties",
     )
 
-    def _is_cut(self) -> bool:
-        return True
+    # The rounds of the other levelled agents are compiled, without the ball; these are the protocol's own.
+    _decide = BanditAgent._decide
+    _play = BanditAgent._play
+    _meets = True
+
+    def _bounds(self, X: Array) -> ball.Bounds:
+        values, self._meets = ball.bounds(self.state.rows[0], float(self.state.beta[0]), self.norm, X)
+        return values
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return super()._certify(best, ucb, lcb) if self._meets else (math.nan, True)
+
+    def _covers(self, truth: Array, X: Array) -> bool:
+        return ball.covers(self.state.rows[0], float(self.state.beta[0]), self.norm, truth)
 
     def _choose(self, X: Array) -> tuple[int, int]:
-        out = np.empty((4, len(X)))
-        bound_all(self.state.rows[0], self.bonus_scale * self.state.beta[0], self.norm, X, out)
-        ucb = out[2]
+        radius = self.bonus_scale * self.state.beta[0]
+        (_, _, ucb, _), _ = ball.bounds(self.state.rows[0], radius, self.norm, X)
         scale = max(self.norm * math.sqrt((X * X).sum(axis=1).max()), abs(ucb.max()))
         tied = np.flatnonzero(ucb >= ucb.max() - TIE * scale)
         if len(tied) == 1:
             return int(tied[0]), 1
-        return int(tied[np.random.default_rng((self.seed, self._number())).integers(len(tied))]), 1
+        return int(tied[np.random.default_rng((self.seed, self._ledger.number())).integers(len(tied))]), 1

@@ -1,10 +1,10 @@
 """ConfidenceBall: optimism over a ball around the estimate, Dani, Hayes and Kakade (2008).
 
     pseudo-code                                                                      here
-    A = λI + Σ xxᵀ, θ̂ = A⁻¹ Σ r x, over all rounds                                   base.regressions
-    norm_kind 2: x_t = argmax ⟨θ̂, x⟩ + √β ‖x‖_{A⁻¹}                                  _bonus
-    norm_kind 1: x_t = argmax ⟨θ̂, x⟩ + √(dβ) ‖A^{-1/2} x‖_∞                          _bonus
-    radius "paper":   β_t = max(128 d log t log(t²/δ), (8/3 log(t²/δ))²)             _radius
+    A = λI + Σ xxᵀ, θ̂ = A⁻¹ Σ r x, over all rounds                                   bandits.regressions.agent
+    norm_kind 2: x_t = argmax ⟨θ̂, x⟩ + √β ‖x‖_{A⁻¹}                                  ConfidenceBall._bonus
+    norm_kind 1: x_t = argmax ⟨θ̂, x⟩ + √(dβ) ‖A^{-1/2} x‖_∞                          ConfidenceBall._bonus
+    radius "paper":   β_t = max(128 d log t log(t²/δ), (8/3 log(t²/δ))²)             ConfidenceBall._radius
     radius "mixture": √β = √(R² [log det(A/λ) + 2 log(1/δ)] + λS²)                   theory.radii.mixture
 
 The ball of kind 1, {θ: ‖A^{1/2}(θ − θ̂)‖₁ ≤ √(dβ)}, contains that of kind 2; its maximum is at one of 2d corners, which
@@ -44,11 +44,9 @@ class ConfidenceBall(RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
+    counts_many = True
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the ball may fail"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     norm_kind: int = parameter(
         default=2, check=_kind, words="2 for an ellipsoid, 1 for its hull with 2d corners"
     )

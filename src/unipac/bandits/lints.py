@@ -1,10 +1,10 @@
 """LinTS: Thompson sampling with a linear model, Agrawal and Goyal (2013), Abeille and Lazaric (2017).
 
     pseudo-code                                                                      here
-    Σ = λI + Σ xxᵀ, θ̂ = Σ⁻¹ Σ r x, over all rounds                                   base.regressions
-    z ~ N(0, I); θ̃ = θ̂ + s Σ^{-1/2} z                                                _choose
+    Σ = λI + Σ xxᵀ, θ̂ = Σ⁻¹ Σ r x, over all rounds                                   bandits.regressions.agent
+    z ~ N(0, I); θ̃ = θ̂ + s Σ^{-1/2} z                                                LinTS._choose
     x_k = argmax_{x ∈ D_k} ⟨θ̃, x⟩
-    scale "posterior":   s = R; with λ = R²/S² the posterior of a Gaussian prior      _spread
+    scale "posterior":   s = R; with λ = R²/S² the posterior of a Gaussian prior      LinTS._spread
     scale "frequentist": s = √(R² [log det(Σ/λ) + 2 log(1/δ)] + λS²)                 theory.radii.mixture
 
 Any square root will do; here it is R⁻¹ of the factor Σ = RᵀR, so ⟨θ̃, x⟩ = ⟨Mx, z̄ + s z⟩ with M = R⁻ᵀ and z̄ of
@@ -41,8 +41,8 @@ class LinTS(RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
+    counts_many = True
+    draws = True
 
     delta: float = parameter(default=0.05, check=check.probability, words="δ of the frequentist scale")
     scale: str = parameter(
@@ -68,6 +68,6 @@ class LinTS(RegressionsAgent):
 
     def _choose(self, X: Array) -> tuple[int, int]:
         d, rows = self.dim, self.state.rows[0]
-        sampler = np.random.default_rng((self.seed, self._number()))
+        sampler = np.random.default_rng((self.seed, self._ledger.number()))
         drawn = rows[:, d + 1] + self._spread() * sampler.standard_normal(d)
         return int((X @ (np.tril(rows[:, :d]).T @ drawn)).argmax()), 1

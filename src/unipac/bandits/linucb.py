@@ -2,10 +2,7 @@
 
     pseudo-code                                                       here
     Σ = λI + Σ_i x_i x_iᵀ,  w = Σ⁻¹ Σ_i x_i r_i   over all rounds     linalg.ridge
-    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + α ‖x‖_{Σ⁻¹}                       linalg.optimism.select
-
-    disjoint=True, Algorithm 1 of the paper: action k has Σ_k, w_k    base.per_action
-    of the rounds in which the k-th action was chosen
+    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + α ‖x‖_{Σ⁻¹}                       linalg.fast.argmax.select
 
 α is a constant to be tuned: for data chosen by the agent itself no theorem backs it, so nothing is certified.
 """
@@ -13,15 +10,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.levelled.confidence import RADII, Confidence
-from unipac.bandits.levelled.per_action import PerActionAgent
 
 
 @agent
-class LinUCB(PerActionAgent):
+class LinUCB(LevelledAgent):
     """Mean plus α times width; bounds without a guarantee.
 
     {parameters}
@@ -29,21 +28,14 @@ class LinUCB(PerActionAgent):
     >>> agent = LinUCB(2, alpha=0.5, regularization=4.0)
     >>> agent.choose([[1.0, 0.0]]).ucb      # 0 + 0.5 · 1/√4
     0.25
-
-    One model for each of two actions that see the same features of a round:
-
-    >>> agent = LinUCB(2, disjoint=True, n_actions=2)
-    >>> for _ in range(50):
-    ...     decision = agent.choose([[0.6, 0.8], [0.6, 0.8]])
-    ...     agent.update(decision, reward=[0.2, 0.7][decision.index])
-    >>> decision.index, decision.level
-    (1, 2)
     """
 
-    alpha: float = parameter(default=1.0, check=check.nonnegative, words="α ≥ 0, how much to explore")
+    single_regression = True
+    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("disjoint", "n_actions"), "DisjointLinUCB has a model for each action"
+    )
 
-    def _bonus_factor(self) -> float:
-        return self.alpha
+    alpha: float = parameter(default=1.0, check=check.nonnegative, words="α ≥ 0, how much to explore")
 
     def _sets(self) -> Confidence:
         low, high = self.reward_range or (-math.inf, math.inf)

@@ -12,11 +12,11 @@ It differs from Algorithm 1 (``upac_oful``) in three ways, none of which touches
 
     line  pseudo-code                                                           here
     4-5   Σ^l, w^l from D^l = C^1 ∪ ... ∪ C^l                                   linalg.ridge
-    8     x_k = argmax_x min_{l ≤ S, all data} ⟨w^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}      linalg.optimism.select
+    8     x_k = argmax_x min_{l ≤ S, all data} ⟨w^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}      linalg.fast.argmax.select
     9-12  l_k = the first l ≤ S with ‖x_k‖_{(Σ^l)⁻¹} > 2^-l, else S + 1          linalg.levels.level_of
     13    C^{l_k} ← C^{l_k} ∪ {k}: every D^j with j ≥ l_k learns the round      linalg.levels.add
           β_l = √(R² [log det(Σ^l/λ) + 2 log(1/δ_l)] + λS²)                     theory.radii.mixture
-          δ_l = (δ/2)/(l(l+1)), and δ/2 for all data                            bandits.confidence.set_radii
+          δ_l = (δ/2)/(l(l+1)), and δ/2 for all data                            bandits.levelled.confidence.set_radii
 
 ``docs/agents/nested_oful.md`` has the proof in full and what was measured.
 """

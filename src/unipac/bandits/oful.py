@@ -2,10 +2,8 @@
 
     pseudo-code                                                       here
     Σ = λI + Σ_i x_i x_iᵀ,  w = Σ⁻¹ Σ_i x_i r_i   over all rounds     linalg.ridge
-    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                       linalg.optimism.select
+    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                       linalg.fast.argmax.select
     β = R √(log det(Σ/λ) + 2 log(1/δ)) + √λ S                         theory.radii.determinant
-    radius "ball": β of theory.radii.mixture, bounds over the set     base.cut
-      cut with the ball ‖θ‖ ≤ S
 
 The maximum over (x, θ) in D_k × {θ: ‖θ − w‖_Σ ≤ β} of ⟨x, θ⟩ has the closed form above. β grows with the
 number of rounds, so bad actions are tried again and again: regret O(d √K log K), but no convergence
@@ -16,18 +14,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unipac import _checks as check
-from unipac._agents import agent, parameter
-from unipac.bandits.levelled import kernels
+from unipac._agents import agent
 from unipac.bandits.levelled.agent import OptimisticAgent
-from unipac.bandits.levelled.cut import BallBounds
 
 
 @agent
-class OFUL(BallBounds, OptimisticAgent):
+class OFUL(OptimisticAgent):
     """Optimism over one confidence set of all data; its certificates hold, but it need not converge.
 
     {parameters}
@@ -39,15 +31,4 @@ class OFUL(BallBounds, OptimisticAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-
-    radius: str = parameter(
-        default="determinant",
-        check=check.choice("determinant", "mixture", "ball"),
-        words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"; "ball" chooses by that and '
-        "cuts its set with the ball ‖θ‖ ≤ S for what it certifies",
-    )
-
-    def _choose(self, X: NDArray[np.float64]) -> tuple[int, int]:
-        """With "ball"; else choice and certificate are compiled together."""
-        index, level, *_ = kernels.choose(self._memory, None, self._bonus, X)
-        return index, level
+    single_regression = True

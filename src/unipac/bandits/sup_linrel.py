@@ -1,10 +1,10 @@
-"""SupLinRel: stages for a known horizon on the directions that were seen often enough, Auer (2002).
+"""SupLinRel: stages for a known number of rounds, on the directions that were seen often enough, Auer (2002).
 
-    pseudo-code                                                                      here
-    stage s: Z'Z = Σ_{Ψ^s} xxᵀ = Σ_u e_u uuᵀ; P: eigenvectors with e ≥ 1, Q: the others   SupLinRel._parts
-    θ̂ = P diag(1/e) Pᵀ Σ_{Ψ^s} r x                                                  SupLinRel._stage
-    w(x) = R √(2 log(2 T n S/δ)) ‖diag(e)^{-1/2} Pᵀx‖ + S_θ ‖Qᵀx‖                     SupLinRel._stage
-    stages, choice and elimination as in SupLinUCB                                   base.elimination.StagedAgent
+    pseudo-code                                                           here
+    stage s: Z'Z = Σ_{Ψ^s} xxᵀ = Σ_u e_u uuᵀ; P: eigenvectors with e ≥ 1, Q: the others  SupLinRel._parts
+    θ̂ = P diag(1/e) Pᵀ Σ_{Ψ^s} r x                                       SupLinRel._stage
+    w(x) = R √(2 log(2 T n S/δ)) ‖diag(e)^{-1/2} Pᵀx‖ + S_θ ‖Qᵀx‖         SupLinRel._stage
+    stages, choice and elimination as in SupLinUCB                        bandits.regressions.elimination.StagedAgent
 
 With a = Z P diag(1/e) Pᵀ x the error of the estimate is Σ a_i η_i − ⟨μ*, QQᵀx⟩, and ‖a‖² is the square in the first
 term: no ridge is needed, what was hardly seen is a bias. Assumptions and regret are those of SupLinUCB.
@@ -32,7 +32,7 @@ class SupLinRel(StagedAgent):
 
     {parameters}
 
-    >>> agent = SupLinRel(2, horizon=1000, noise=0.1)
+    >>> agent = SupLinRel(2, total_rounds=1000, noise=0.1)
     >>> for _ in range(1000):
     ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
     ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])
@@ -44,21 +44,18 @@ class SupLinRel(StagedAgent):
     """Of the factors I + Z'Z that are kept; taken off again before they are used."""
 
     def _empty(self) -> Levels:
-        self._known: dict[int, tuple[Array, Array, Array]] = {}
+        self._known: dict[int, tuple[int, tuple[Array, Array, Array]]] = {}
         return super()._empty()
-
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        super()._learn(x, y, level, times)
-        self._known.pop(level, None)
 
     def _parts(self, stage: int) -> tuple[Array, Array, Array]:
         """The eigenvalues e ≥ 1 of Z'Z, their eigenvectors, and the other eigenvectors, as columns."""
-        if stage not in self._known:
+        size = int(self.state.size[stage - 1])
+        if stage not in self._known or self._known[stage][0] != size:
             _, scale, vectors = np.linalg.svd(np.triu(self.state.rows[stage - 1, :, 1 : self.dim + 1]))
             seen = scale**2 - self.regularization
             often = seen >= 1.0 - TIE
-            self._known[stage] = seen[often], vectors[often].T, vectors[~often].T
-        return self._known[stage]
+            self._known[stage] = size, (seen[often], vectors[often].T, vectors[~often].T)
+        return self._known[stage][1]
 
     def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
         d, rows = self.dim, self.state.rows[stage - 1]

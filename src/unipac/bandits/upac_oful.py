@@ -7,7 +7,7 @@ noise, ‖μ*‖ ≤ S.
     1     C^l ← ∅ for all l, S_1 = 1                                      linalg.levels.empty
     4     Σ^l = λI + Σ_{i ∈ C^l} x_i x_iᵀ                                 linalg.ridge: RᵀR = Σ^l
     5     b^l = Σ_{i ∈ C^l} x_i r_i,  w^l = (Σ^l)⁻¹ b^l                   linalg.ridge: Rᵀz = b^l
-    8     x_k = argmax_{x ∈ D_k} min_{l ≤ S} ⟨w^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}  linalg.optimism.select
+    8     x_k = argmax_{x ∈ D_k} min_{l ≤ S} ⟨w^l, x⟩ + β_l ‖x‖_{(Σ^l)⁻¹}  linalg.fast.argmax.select
     9-12  l = 1; while l ≤ S and ‖x_k‖_{(Σ^l)⁻¹} ≤ 2^-l: l ← l + 1        linalg.levels.level_of
     13    C^l ← C^l ∪ {k}, receive r_k                                    linalg.levels.add
     14    S = max{l: C^l ≠ ∅}                                             linalg.levels.top

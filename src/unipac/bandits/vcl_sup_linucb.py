@@ -1,8 +1,8 @@
 """VCLSupLinUCB: layers with a confidence level that varies, after Li, Wang and Zhou (2019); a derived variant.
 
     pseudo-code                                                                      here
-    layers ζ = 0, ..., ζ₀ = ⌈log₂ √(T/d)⌉; ridge V_ζ, θ_ζ on Ψ_ζ                     base.regressions
-    round t: ζ = 0, A = D_t; repeat:                                                 _choose
+    layers ζ = 0, ..., ζ₀ = ⌈log₂ √(T/d)⌉; ridge V_ζ, θ_ζ on Ψ_ζ                     bandits.regressions.agent
+    round t: ζ = 0, A = D_t; repeat:                                                 VCLSupLinUCB._choose
       ω = ‖x‖_{V_ζ⁻¹},  ϖ = ω (R √(max{1, log(T ω²/d)} + 2 log(n(ζ₀ + 1))) + √λ S)
       ζ = ζ₀: play argmax ⟨θ_{ζ−1}, x⟩
       some ϖ > 2^-ζ: play the largest ϖ; t enters Ψ_ζ
@@ -16,6 +16,7 @@ the regret in expectation.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +24,8 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.regressions.agent import MISSING, RegressionsAgent, insert
+from unipac.bandits.protocol.agent import Step
+from unipac.bandits.regressions.agent import MISSING, RegressionsAgent
 
 Array = NDArray[np.float64]
 
@@ -34,7 +36,7 @@ class VCLSupLinUCB(RegressionsAgent):
 
     {parameters}
 
-    >>> agent = VCLSupLinUCB(2, horizon=1000, noise=0.1, regularization=0.01)
+    >>> agent = VCLSupLinUCB(2, total_rounds=1000, noise=0.1, regularization=0.01)
     >>> for _ in range(1000):
     ...     decision = agent.choose([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
     ...     agent.update(decision, reward=decision.action @ [0.6, 0.8])
@@ -42,17 +44,18 @@ class VCLSupLinUCB(RegressionsAgent):
     (1, False, array([ 2,  2,  6, 22, 39]))
     """
 
-    absorbs: ClassVar[bool] = False
+    absorbs = False
 
-    horizon: int = parameter(
-        default=None,
+    moved: ClassVar[Mapping[str, str]] = {"horizon": "T is total_rounds"}
+
+    total_rounds: int = parameter(
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="T, how many rounds there will be; must be given",
+        words="T, how many rounds there will be",
     )
 
     def _layers(self) -> int:
         """ζ₀: layers 0 to ζ₀ − 1 learn."""
-        return max(0, math.ceil(math.log2(math.sqrt(self.horizon / self.dim))))
+        return max(0, math.ceil(math.log2(math.sqrt(self.total_rounds / self.dim))))
 
     def _entries(self) -> int:
         return max(1, self._layers())
@@ -61,12 +64,12 @@ class VCLSupLinUCB(RegressionsAgent):
         return 0, self._layers()
 
     def _sound(self, size: NDArray[np.int64]) -> bool:
-        return int(size.sum()) <= self._rounds
+        return int(size.sum()) <= self.rounds
 
     def _error(self, width: Array, n: int) -> Array:
         """ϖ of actions with these widths, in a round with n."""
         with np.errstate(divide="ignore"):
-            spread = np.maximum(1.0, np.log(self.horizon * width**2 / self.dim))
+            spread = np.maximum(1.0, np.log(self.total_rounds * width**2 / self.dim))
         alpha = self.noise * np.sqrt(spread + 2.0 * math.log(n * (self._layers() + 1)))
         return np.asarray((alpha + math.sqrt(self.regularization) * self.norm) * width)
 
@@ -86,6 +89,5 @@ class VCLSupLinUCB(RegressionsAgent):
             alive, last = alive[mean >= mean.max() - 2.0 ** (1 - layer)], layer
         return int(alive[int(self._values(last, X[alive])[0].argmax())]), 0
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        if level > 0:
-            insert(self.state, (level - 1,), x, y, times, self.regularization)
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        return self._insertion((level - 1,), x, y, times) if level > 0 else self.state

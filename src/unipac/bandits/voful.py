@@ -1,10 +1,10 @@
 """VOFUL: a confidence set that adapts to an unknown variance, after Zhang, Yang, Ji and Du (2021); two dimensions only.
 
     pseudo-code                                                                              here
-    c_v(u, j) = clip(⟨x_v, u⟩/(L 2^-j), ±1)/B  for unit vectors u ∈ M and j = 0, ..., J − 1    _learn
-    Θ: all ‖θ‖ ≤ S with, for all u, j and λ ∈ Λ, and ε_v(θ) = r_v − ⟨x_v, θ⟩,                 _possible
+    c_v(u, j) = clip(⟨x_v, u⟩/(L 2^-j), ±1)/B  for unit vectors u ∈ M and j = 0, ..., J − 1    VOFUL._learn
+    Θ: all ‖θ‖ ≤ S with, for all u, j and λ ∈ Λ, and ε_v(θ) = r_v − ⟨x_v, θ⟩,                 VOFUL._possible
       |Σ_v c_v ε_v(θ)| ≤ (ψ(λ) Σ_v c_v² ε_v(θ)² + log(2 |M| J |Λ|/δ))/λ,  ψ(λ) = −log(1 − λ) − λ
-    x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ} ⟨x, θ⟩                                                 _choose
+    x_k = argmax_{x ∈ D_k} max_{θ ∈ Θ} ⟨x, θ⟩                                                 VOFUL._choose
 
 Noise must be bounded by B. Then exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for ξ ≥ −1 and 0 ≤ λ < 1 (Fan, Grama and Liu 2015) makes
 each inequality one of a supermartingale in ξ = ±c_v η_v: by Ville, θ* is in Θ at all times with probability 1 − δ, for
@@ -55,16 +55,11 @@ class VOFUL(BanditAgent):
 
     only_dim: ClassVar[int | None] = 2
     bounded_noise: ClassVar[bool] = True
+    certified = True
 
-    noise: float = parameter(
-        default=1.0, check=check.positive, words="B, no noise is larger in absolute value"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    noise: float = parameter(default=1.0, check=check.positive, words="B, a bound on the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     directions: int = parameter(
         default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
     )
@@ -81,31 +76,23 @@ class VOFUL(BanditAgent):
         angles = math.pi * np.arange(self.directions) / self.directions
         self._units = np.stack([np.cos(angles), np.sin(angles)])
 
-    @property
-    def certified(self) -> bool:
-        """True, if noise is bounded as assumed."""
-        return True
-
     def _empty(self) -> Sums:
-        self._cover: tuple[Array, float] | None = None
+        self._cover: tuple[Sums | None, Array, float] = None, np.empty((0, 2)), 0.0
         count = self.directions * self.depth
         return Sums(np.zeros((count, 3)), np.zeros((count, 6)))
 
     def _restored(self, saved: Any) -> Sums:
-        self._cover = None
         state: Sums = super()._restored(saved)
-        if (state.square[:, [0, 3, 5]] < 0).any() or (self._rounds == 0 and any(map(np.any, state))):
+        if (state.square[:, [0, 3, 5]] < 0).any() or (self.rounds == 0 and any(map(np.any, state))):
             raise ValueError("the sums are not those of any data")
         return state
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Sums:
         along = (x @ self._units)[:, None] / (self.action_norm * 2.0 ** -np.arange(self.depth))
         c = np.clip(along, -1.0, 1.0).ravel() / self.noise
-        self.state.linear[:] += np.outer(c, [y, *x])
-        self.state.square[:] += np.outer(
-            c * c, [y * y, y * x[0], y * x[1], x[0] ** 2, x[0] * x[1], x[1] ** 2]
-        )
-        self._cover = None
+        products = [y * y, y * x[0], y * x[1], x[0] ** 2, x[0] * x[1], x[1] ** 2]
+        linear, square = self.state
+        return Sums(linear + np.outer(c, [y, *x]), square + np.outer(c * c, products))
 
     def _possible(self, G: Array, reach: float) -> NDArray[np.bool_]:
         """Whether a point may be possible that is no farther than ``reach`` from each row of G."""
@@ -126,7 +113,7 @@ class VOFUL(BanditAgent):
     def _covering(self) -> tuple[Array, float]:
         """Centres of cells that cover all possible parameters, and their half-diagonal; no centre if there are none."""
         low, high = np.full(2, -self.norm), np.full(2, self.norm)
-        while self._cover is None:
+        while self._cover[0] is not self.state:
             step = (high - low) / self.cells
             ticks = [low[i] + step[i] * (np.arange(self.cells) + 0.5) for i in range(2)]
             G = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -136,8 +123,8 @@ class VOFUL(BanditAgent):
             if len(G):
                 low, high = G.min(axis=0) - step / 2, G.max(axis=0) + step / 2
             if len(G) == 0 or not np.prod(high - low) < 0.5 * area or reach < 1e-6 * self.norm:
-                self._cover = G, reach
-        return self._cover
+                self._cover = self.state, G, reach
+        return self._cover[1:]
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Mean: for the θ with the least weighted sums Σ c ε(θ); width: half the range; ±S ‖x‖ if nothing is left."""

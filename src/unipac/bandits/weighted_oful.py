@@ -1,11 +1,11 @@
 """WeightedOFUL: rounds of known, different noise, each weighed by it; Zhou, Gu and Szepesvári (2021).
 
     pseudo-code                                                                      here
-    Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         _weigh
-    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       _choose
+    Σ = λI + Σ_i x_i x_iᵀ/σ̄_i²,  w = Σ⁻¹ Σ_i x_i r_i/σ̄_i²   over all rounds         WeightedOFUL._learn
+    x_k = argmax_{x ∈ D_k} ⟨w, x⟩ + β ‖x‖_{Σ⁻¹}                                       WeightedOFUL._choose
     radius "mixture":   σ̄ = σ,  β = √(log det(Σ/λ) + 2 log(1/δ) + λS²)               theory.radii.mixture, R = 1
-    radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         base.cut
-    radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 _radius
+    radius "ball":      the same, bounds over that set cut with the ball ‖θ‖ ≤ S         bandits.levelled.ball.bounds
+    radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 WeightedOFUL._radius
       β = 8 √(d log(1 + tL²/(dλa²)) log(4t²/δ)) + 4 √d log(4t²/δ) + √λ S
 
 The noise σ_k of a round is told with its reward at the latest, and must not depend on it. "mixture" is the bound of
@@ -25,13 +25,16 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
-from unipac.bandits.levelled.cut import BallBounds
+from unipac._jit import jit
+from unipac.bandits.levelled import ball
+from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth
 from unipac.theory import radii
 
 Array = NDArray[np.float64]
+RADII = check.choice("mixture", "ball", "bernstein")
 
 
 class SavedWeights(NamedTuple):
@@ -39,11 +42,30 @@ class SavedWeights(NamedTuple):
 
     levels: Saved
     weight: Array
+
+
+class WeightedLevels(NamedTuple):
+    """A stack as in ``linalg.levels``, of one regression, and the weight of its rounds."""
+
+    rows: Array
+    logdet: Array
+    beta: Array
+    size: NDArray[np.int64]
+    rotations: NDArray[np.int64]
+    weight: Array
     """(1,): Σ_i 1/σ̄_i²."""
 
 
+@jit
+def _insert(
+    levels: Levels, x: Array, y: float, times: int, ridge: float, weight: Array, added: float
+) -> None:
+    insert(levels, np.zeros(1, dtype=np.int64), x, y, times, ridge)
+    weight[0] += added
+
+
 @agent
-class WeightedOFUL(BallBounds, RegressionsAgent):
+class WeightedOFUL(RegressionsAgent):
     """Optimism over one confidence set of all data, in which quiet rounds weigh more than noisy ones.
 
     {parameters}
@@ -57,73 +79,58 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    counts_many: ClassVar[bool] = True
-    weighs: ClassVar[bool] = True
+    counts_many = True
+    weighs = True
+    _meets = True
 
-    noise: float = parameter(
-        default=1.0,
-        check=check.positive,
-        words="R, the noise of rounds that are not told theirs; no noise is larger",
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    radius: str = parameter(
-        default="mixture",
-        check=check.choice("mixture", "ball", "bernstein"),
-        words='the proven "mixture", "ball" or "bernstein", as above',
-    )
+    noise: float = parameter(default=1.0, check=check.positive, words="R, noise of rounds without their own")
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    radius: str = parameter(default="mixture", check=RADII, words='"mixture", "ball" or "bernstein"')
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        least = self._least_noise()
+        least = self._least_noise = math.sqrt(SMALLEST_RATIO / self.regularization) * self.action_norm
         check.require(self.noise >= least, "noise", f"at least {least:g}", self.noise)
-
-    def _least_noise(self) -> float:
-        """Below it widths could not be trusted."""
-        return math.sqrt(SMALLEST_RATIO / self.regularization) * self.action_norm
 
     @property
     def certified(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
         return self.radius != "bernstein"
 
-    def _empty(self) -> Levels:
-        self._weight = np.zeros(1)
-        return super()._empty()
+    def _empty(self) -> WeightedLevels:  # type: ignore[override]  # with the weight
+        return WeightedLevels(*super()._empty(), np.zeros(1))
 
     def _saved(self) -> Any:
-        return SavedWeights(super()._saved(), self._weight)
+        return SavedWeights(super()._saved(), self.state.weight)
 
-    def _restored(self, saved: Any) -> Levels:
+    def _restored(self, saved: Any) -> WeightedLevels:  # type: ignore[override]  # with the weight
         sound = saved.levels.size.shape == saved.weight.shape == (1,) and np.isfinite(saved.weight).all()
-        if not sound or saved.levels.size[0] != self._rounds or saved.weight[0] < 0:
+        if not sound or saved.levels.size[0] != self.rounds or saved.weight[0] < 0:
             raise ValueError("the weights are not those of so many rounds")
-        self._weight = saved.weight
-        return restored(saved.levels, self.dim, self.regularization, self.action_norm, saved.weight)
+        levels = restored(saved.levels, self.dim, self.regularization, self.action_norm, saved.weight)
+        return WeightedLevels(*levels, saved.weight)
 
     def _radius(self) -> float:
         if self.radius != "bernstein":
-            logdet = max(float(self.state.logdet[0]), 0.0)
-            return radii.mixture(
-                logdet, self.delta, noise=1.0, norm=self.norm, regularization=self.regularization
-            )
-        t, d = max(float(self.state.size[0]), 1.0), self.dim
-        floor2 = self.noise**2 / d
+            logdet, ridge = max(float(self.state.logdet[0]), 0.0), self.regularization
+            return radii.mixture(logdet, self.delta, noise=1.0, norm=self.norm, regularization=ridge)
+        t, d, floor2 = max(float(self.state.size[0]), 1.0), self.dim, self.noise**2 / self.dim
         growth = math.log1p(t * self.action_norm**2 / (d * self.regularization * floor2))
         tail = math.log(4.0 * t * t / self.delta)
-        return (
-            8.0 * math.sqrt(d * growth * tail)
-            + 4.0 * math.sqrt(d) * tail
-            + math.sqrt(self.regularization) * self.norm
-        )
+        bias = math.sqrt(self.regularization) * self.norm
+        return 8.0 * math.sqrt(d * growth * tail) + 4.0 * math.sqrt(d) * tail + bias
 
-    def _all_data(self) -> tuple[Array, float]:
-        return self.state.rows[0], self._radius()
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return super()._certify(best, ucb, lcb) if self._meets else (math.nan, True)
 
-    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+    def _covers(self, truth: Array, X: Array) -> bool:
+        known = self.state.rows[0], self._radius(), self.norm
+        return ball.covers(*known, truth) if self.radius == "ball" else super()._covers(truth, X)
+
+    def _bounds(self, X: Array) -> ball.Bounds:
         if self.radius == "ball":
-            return super()._bounds(X)
+            values, self._meets = ball.bounds(self.state.rows[0], self._radius(), self.norm, X)
+            return values
         mean, width = self._values(0, X)
         bonus = self._radius() * width
         return mean, width, mean + bonus, mean - bonus
@@ -132,11 +139,10 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
         mean, width = self._values(0, X)
         return int((mean + self._radius() * width).argmax()), 1
 
-    def _weigh(self, x: Array, y: float, level: int, times: int, noise: float) -> None:
-        sigma = max(noise, self.noise / math.sqrt(self.dim)) if self.radius == "bernstein" else noise
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        floor = self.noise / math.sqrt(self.dim) if self.radius == "bernstein" else 0.0
+        sigma = max(self.noise if noise is None else noise, floor)
         check_growth(times, self.regularization, self.action_norm / sigma)
-        insert(self.state, (0,), x / sigma, y / sigma, times, self.regularization)
-        self._weight[0] += times / sigma**2
-
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        self._weigh(x, y, level, times, self.noise)
+        *levels, weight = self.state
+        learned = x / sigma, y / sigma, times, self.regularization
+        return _insert, (Levels(*levels), *learned, weight, times / sigma**2)

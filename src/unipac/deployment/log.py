@@ -124,14 +124,14 @@ def fold(
         if value is None:
             now.forget(number)
             return
-        del now._pending[number]
+        del now._ledger.pending[number]
         now.absorb(decision.action[None], [value], levels=[decision.level])
 
     for event in rows:
         kind = event["kind"]
         if kind == "decide":
             decision = _decision(event)
-            number = now._adopt(decision)
+            number = now._ledger.adopt(decision, now.certified)
             if event["holdout"]:
                 now.forget(number)
                 number = None

@@ -138,7 +138,7 @@ def _learned(agent: BanditAgent, log: Log, learned: bool) -> BanditAgent:
     check.require(isinstance(log, Log) and len(log) > 0, "log", "a Log with at least one round", log)
     check.require(log.dim == agent.dim, "log", f"of dimension {agent.dim}, as the agent is", log.dim)
     check.require(
-        not getattr(agent, "disjoint", False), "agent", "one with a model for all actions together", agent
+        not hasattr(agent, "n_actions"), "agent", "one with a model for all actions together", agent
     )
     if check.flag("learned", learned):
         return agent

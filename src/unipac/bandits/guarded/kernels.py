@@ -74,13 +74,24 @@ class Work(NamedTuple):
     """(1,): of the heuristic."""
 
 
-@jit
 def workspace(n: int, d: int, capacity: int) -> Work:
     """Scratch memory, for a stack with room for ``capacity`` entries."""
     D = (d + 3) // 4 * 4
     integers, floats = np.empty((2, n), dtype=np.int64), np.empty((3, n))
     images, outcome = np.zeros((capacity, n, D)), np.zeros((capacity, D))
     return Work(integers[0], integers[1], images, outcome, floats[0], floats[1], floats[2], np.empty(1))
+
+
+_workspace = jit(workspace)
+
+
+@jit
+def closed_levels(rows: Array) -> int:
+    """How many levels are closed: the others have no factor yet."""
+    closed = int(np.int64(0))
+    while closed + 1 < rows.shape[0] and rows[closed + 1, 0, 1] > 0.0:
+        closed += 1
+    return closed
 
 
 @jit
@@ -205,12 +216,18 @@ def verdict(
 
 
 @jit
+def look_and_guard(levels: Levels, X: Array, work: Work) -> tuple[int, int, int, int]:
+    """As ``guard``, after all actions were evaluated on all data."""
+    look(levels, X, work)
+    return guard(levels, closed_levels(levels.rows), X, work)
+
+
+@jit
 def decide(
-    levels: Levels, closed: int, rules: Rules, confidence: Confidence, X: Array, work: Work
+    levels: Levels, rules: Rules, confidence: Confidence, X: Array, work: Work
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
-    look(levels, X, work)
-    k, level, count, last = guard(levels, closed, X, work)
+    k, level, count, last = look_and_guard(levels, X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
     mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, k, last, work)
@@ -244,11 +261,19 @@ class Scratch(NamedTuple):
     below: Array
 
 
-@jit
-def scratch(levels: Levels) -> Scratch:
+def scratch(capacity: int, d: int) -> Scratch:
     """Scratch memory for a stack."""
-    C, d, _ = levels.rows.shape
-    return Scratch(np.empty(C), np.empty(C), np.empty(d + 2))
+    return Scratch(np.empty(capacity), np.empty(capacity), np.empty(d + 2))
+
+
+_scratch = jit(scratch)
+
+
+@jit
+def learn_one(levels: Levels, rules: Rules, x: Array, y: float, level: int, times: int, s: Scratch) -> None:
+    """Learn ``times`` equal rounds that were decided at ``level``; a genuine round never exceeds the closed ones."""
+    closed = closed_levels(levels.rows)
+    learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
 
 
 @jit
@@ -312,17 +337,16 @@ def covers(levels: Levels, closed: int, truth: Array) -> bool:
 @jit
 def play(
     levels: Levels,
-    closed: int,
-    rounds: int,
     rules: Rules,
     heuristic: Array,
     shared: bool,
     actions: Array,
     rewards: Array,
     truth: Array,
+    refuted: bool,
     record: single.Record,
-) -> tuple[int, bool]:
-    """Rounds on actions (T, n, d), or (1, n, d), and rewards (T, n); how many are closed then, and any refuted.
+) -> bool:
+    """Rounds on actions (T, n, d), or (1, n, d), and rewards (T, n); whether bounds were refuted, then or before.
 
     ``heuristic`` is the memory of one regression; ``shared``: it is the one on all data that the guard has itself.
     """
@@ -330,9 +354,9 @@ def play(
     s = single.scratch(heuristic, inner)
     _, n, d = actions.shape
     once = int(np.int64(1))
-    work, own, rows = workspace(n, d, levels.size.size), scratch(levels), np.empty((n, d))
+    work, own, rows = _workspace(n, d, levels.size.size), _scratch(levels.size.size, d), np.empty((n, d))
     bonus = np.empty(inner.beta.size)
-    refuted = False
+    closed, rounds = closed_levels(levels.rows), levels.size[0]
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
@@ -358,4 +382,4 @@ def play(
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)
             single.learn(inner, once, confidence, x, y, once, s)
-    return closed, refuted
+    return refuted

@@ -1,32 +1,31 @@
-"""What a guard keeps: all data, the closed levels, and the heuristic that it watches over."""
+"""What Guarded keeps: a stack with all data and the closed levels, beside what its heuristic has learned."""
 
 from __future__ import annotations
 
-import copy
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
-from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels
-from unipac.bandits.levelled.cut import BallBounds
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.guarded.kernels import Rules
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level
+from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_factors
+from unipac.registry import AGENTS
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
 
 Array = NDArray[np.float64]
-
 
 KEPT = 256
 """For so many actions scratch memory is kept."""
@@ -41,148 +40,133 @@ class Saved(NamedTuple):
     heuristic: Any
 
 
-@agent
-class GuardAgent(BallBounds, BanditAgent):
-    """A stack of closed levels over a heuristic: state, files and bounds.
+def check_heuristic(heuristic: Any, action_norm: float) -> None:
+    """Refuse what cannot choose and learn under a guard."""
+    fresh = isinstance(heuristic, BanditAgent) and heuristic.rounds == 0 and not heuristic.pending
+    words = "a fresh bandit agent that absorbs rounds"
+    check.require(fresh and heuristic.absorbs, "heuristic", words, heuristic)
+    words = f"made for actions of norm {action_norm:g}, as its guard is"
+    given = heuristic.action_norm
+    check.require(given >= action_norm, "heuristic", words, f"action_norm={given:g}")
 
-    {parameters}
-    """
 
-    heuristic: Converted[BanditAgent, Any] = parameter(
-        words="a fresh bandit agent; it is copied", kw_only=False
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
-    gate: float = parameter(
-        default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
-    )
-    radius: str = parameter(
-        default="mixture",
-        check=check.choice("mixture", "ball"),
-        words='of all data: "ball" cuts their set with the ball ‖θ‖ ≤ S: smaller certificates, not compiled',
+def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
+    """An agent as it is; a table of its name and parameters makes one that fits the instance."""
+    check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
+    if not isinstance(given, Mapping):
+        return given
+    parameters = {name: value for name, value in given.items() if name != "agent"}
+    return AGENTS[given["agent"]].made_for(instance, **more, **parameters)
+
+
+def rules_of(agent: Any) -> Rules:
+    """The constants of the guard of an agent."""
+    assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
+    return Rules(
+        agent.gate * agent.dim, agent.delta / 2, *assumed, *(agent.reward_range or (-math.inf, math.inf))
     )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        low, high = self.reward_range or (-math.inf, math.inf)
-        self._rules = kernels.Rules(
-            gate=self.gate * self.dim,
-            delta=self.delta / 2,
-            noise=self.noise,
-            norm=self.norm,
-            regularization=self.regularization,
-            action_norm=self.action_norm,
-            low=low,
-            high=high,
-        )
 
-    # -- state ---------------------------------------------------------------------------------
+def mistake_bound(eps: float, agent: Any) -> float:
+    """As ``theory.guarded_mistake_bound``, with the arguments of an agent."""
+    names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
+    return guarded_mistake_bound(eps, agent.dim, **{name: getattr(agent, name) for name in names})
 
-    def _empty(self) -> Levels:
-        self._inner = copy.copy(self.heuristic)
-        self._work_for = (0, 0)
-        self._room: kernels.Scratch | None = None
-        levels = stack.empty(self._most_closed(0) + 1, self.dim, self.regularization)
-        kernels.set_radii(levels, self._rules, 0, 0)
-        self._closed = kernels.close(levels, 0, 0, self._rules)
-        return levels
 
-    def _most_closed(self, rounds: int) -> int:
-        """How many levels are closed after so many rounds, or one more."""
-        return max(0, math.floor(math.log((rounds + 1) / self._rules.gate, 4))) + 1
+# -- the stack ---------------------------------------------------------------------------------
 
-    def _make_room(self, times: int) -> None:
-        needed = self._most_closed(self._rounds + times) + 1
-        if needed > len(self.state.size):
-            self.state = stack.grown(self.state, needed + 2)
 
-    def _workspace(self, n: int) -> kernels.Work:
-        """Scratch memory for a choice among n actions; kept, as making it takes as long as using it."""
+def _capacity(rules: Rules, rounds: int) -> int:
+    """Room for all data and all levels that are closed after so many rounds."""
+    return max(0, math.floor(math.log((rounds + 1) / rules.gate, 4))) + 2
+
+
+def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
+    """The levels that are closed after so many rounds, without data."""
+    levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
+    kernels.set_radii(levels, rules, 0, 0)
+    kernels.close(levels, 0, rounds, rules)
+    return levels
+
+
+def with_room(levels: Levels, rules: Rules, rounds: int) -> Levels:
+    """The same levels, with room for those that are closed after so many rounds."""
+    needed = _capacity(rules, rounds)
+    return levels if needed <= len(levels.size) else stack.grown(levels, needed + 2)
+
+
+def saved(levels: Levels, heuristic: Any) -> Saved:
+    """What goes to a file."""
+    used = kernels.closed_levels(levels.rows) + 1
+    return Saved(levels.rows[:used], levels.size[:used], levels.rotations[:used], heuristic)
+
+
+def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
+    """The levels of a file; a ``ValueError`` if no data could have led to them."""
+    levels = empty(dim, rules, rounds)
+    closed = kernels.closed_levels(levels.rows)
+    shapes = [array.shape for array in saved[:3]]
+    sound = shapes == [(closed + 1, dim, dim + 2), (closed + 1,), (closed + 1,)]
+    if not sound or saved.size.min() < 0 or saved.size[0] != rounds or saved.rotations.min() < 0:
+        raise ValueError("the levels are not those of any data")
+    for held, array in zip((levels.rows, levels.size, levels.rotations), saved[:3], strict=True):
+        held[: closed + 1] = array
+    for i in range(closed + 1):
+        check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
+        levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
+    kernels.set_radii(levels, rules, 0, closed)
+    return levels
+
+
+def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean, width, ucb and lcb of every row of X, in the set of all data."""
+    mean, width2 = np.empty(len(X)), np.empty(len(X))
+    evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
+    width = np.sqrt(width2)
+    bonus = levels.beta[0] * width
+    return mean, width, mean + bonus, mean - bonus
+
+
+def listed(levels: Levels, rules: Rules) -> list[Level]:
+    """Explored rounds, the proven bound on them, and radius of each closed level."""
+    dim, found = levels.rows.shape[1], []
+    for i in range(1, kernels.closed_levels(levels.rows) + 1):
+        bound = level_size(dim, i, rules.regularization, rules.action_norm)
+        found.append(Level(i, int(levels.size[i]), bound, float(levels.beta[i])))
+    return found
+
+
+# -- scratch memory ----------------------------------------------------------------------------
+
+
+class Scratch:
+    """Scratch memory of kernels; kept, as making it takes as long as using it."""
+
+    def __init__(self) -> None:
+        self._work: dict[tuple[int, int], kernels.Work] = {}
+        self._learning: dict[int, kernels.Scratch] = {}
+
+    def choosing(self, levels: Levels, n: int) -> kernels.Work:
+        """For a choice among n actions."""
+        capacity, dim, _ = levels.rows.shape
         if n > KEPT:
-            return kernels.workspace(n, self.dim, self._closed + 1)
-        if self._work_for != (n, self._closed):
-            self._work_for = (n, self._closed)
-            self._work = kernels.workspace(n, self.dim, self._closed + 1)
-        return self._work
+            return kernels.workspace(n, dim, capacity)
+        if (n, capacity) not in self._work:
+            self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
+        return self._work[n, capacity]
 
-    def _scratch(self) -> kernels.Scratch:
-        """Likewise for learning."""
-        if self._room is None or len(self._room.means) != len(self.state.size):
-            self._room = kernels.scratch(self.state)
-        return self._room
+    def learning(self, levels: Levels) -> kernels.Scratch:
+        """For a round to be learned."""
+        capacity, dim, _ = levels.rows.shape
+        if capacity not in self._learning:
+            self._learning = {capacity: kernels.scratch(capacity, dim)}
+        return self._learning[capacity]
 
-    def _saved(self) -> Saved:
-        used = self._closed + 1
-        levels: Levels = self.state
-        return Saved(levels.rows[:used], levels.size[:used], levels.rotations[:used], self._inner._saved())
 
-    def _restored(self, saved: Saved) -> Levels:
-        levels = stack.empty(self._most_closed(self._rounds) + 1, self.dim, self.regularization)
-        self._closed = kernels.close(levels, 0, self._rounds, self._rules)
-        used = self._closed + 1
-        shapes = [array.shape for array in saved[:3]]
-        sound = shapes == [(used, self.dim, self.dim + 2), (used,), (used,)]
-        if not sound or saved.size.min() < 0 or saved.size[0] != self._rounds or saved.rotations.min() < 0:
-            raise ValueError("the levels are not those of any data")
-        levels.rows[:used], levels.size[:used], levels.rotations[:used] = saved[:3]
-        for i in range(used):
-            check_factors(levels.rows[i], self.regularization, self._rounds, self.action_norm, LARGEST_REWARD)
-            levels.logdet[i] = ridge.log_determinant(levels.rows[i], self.regularization)
-        kernels.set_radii(levels, self._rules, 0, self._closed)
-        self._inner._rounds = self._rounds
-        self._inner.state = self._inner._restored(saved.heuristic)
-        return levels
-
-    def _has_level(self, level: int) -> bool:
-        return level <= self._closed
-
-    # -- the protocol --------------------------------------------------------------------------
-
-    @property
-    def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
-        return True
-
-    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        if self._is_cut():
-            return super()._bounds(X)
-        mean, width2 = np.empty(len(X)), np.empty(len(X))
-        evaluate_all(self.state.rows, 1, 1, X, 0, len(X), mean, width2)
-        width = np.sqrt(width2)
-        bonus = self.state.beta[0] * width
-        return mean, width, mean + bonus, mean - bonus
-
-    def _covers(self, truth: Array, X: Array) -> bool:
-        within = not self._is_cut() or super()._covers(truth, X)
-        return bool(within and kernels.covers(self.state, self._closed, truth))
-
-    # -- what is known -------------------------------------------------------------------------
-
-    def levels(self) -> list[Level]:
-        """Explored rounds, the proven bound on them, and radius of each closed level."""
-        with self._lock:
-            found = []
-            for i in range(1, self._closed + 1):
-                bound = level_size(self.dim, i, self.regularization, self.action_norm)
-                found.append(Level(i, int(self.state.size[i]), bound, float(self.state.beta[i])))
-            return found
-
-    @property
-    def explored(self) -> int:
-        """In how many rounds the guard chose, to explore, and not the heuristic."""
-        return sum(level.size for level in self.levels())
-
-    def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
-        names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
-        return guarded_mistake_bound(eps, self.dim, **{name: getattr(self, name) for name in names})
+def learn_both(heuristic: BanditAgent, step: Step, kernel: Any, arguments: tuple[Any, ...]) -> None:
+    """Let a heuristic with a state of its own learn, and the guard last."""
+    if type(step) is tuple:
+        step[0](*step[1])
+    else:
+        heuristic.state = step
+    kernel(*arguments)

@@ -1,6 +1,6 @@
 """The family of agents that keep a stack of ridge regressions, one per level, in compiled code.
 
-The whole state lies in one array, since Numba is slow to receive many: see ``rounds``. ``LevelledAgent`` has one
+The whole state lies in one array, since Numba is slow to receive many: see ``kernels``. ``LevelledAgent`` has one
 regression or several and some radius; ``OptimisticAgent`` has the confidence sets of ``confidence``.
 """
 
@@ -19,7 +19,7 @@ from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Decision, Level, Trace
 from unipac.linalg import ridge
 from unipac.linalg.fast import fixed_actions
@@ -50,13 +50,11 @@ class LevelledAgent(BanditAgent):
     {parameters}
     """
 
-    counts_many: ClassVar[bool] = True
+    counts_many = True
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -80,19 +78,21 @@ class LevelledAgent(BanditAgent):
 
     def _held(self, levels: Levels) -> Levels:
         """These levels, in the memory that the kernels write into."""
-        self._memory, held = kernels.pack(levels, self._confidence)
-        self._memory[0] = float(self._certified and self._consistent)
-        self._evaluated = (
-            NOTHING  # the decision whose action the kernels evaluated last, if nothing came since
-        )
-        self._single = np.empty((1, self.dim)), np.empty(1)  # where an update puts its round for the kernel
-        self._bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
-        self._fixed: Array | None = None
+        memory, held = kernels.pack(levels, self._confidence)
+        single = np.empty((1, self.dim)), np.empty(1)
+        bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
+        fixed = None
         if self.fixed_actions is not None:
             by = held
-            if self._bonus is not None:
-                by = kernels.scaled(held, top(held), self._confidence.scale, self._bonus)
-            self._fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+            if bonus is not None:
+                by = kernels.scaled(held, top(held), self._confidence.scale, bonus)
+            fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+        self._memory: Array = memory
+        self._bonus: Array | None = bonus
+        self._fixed: Array | None = fixed
+        self._single = single  # where an update puts its round for the kernel
+        self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
+        self.state = held
         return held
 
     def _saved(self) -> Any:
@@ -109,7 +109,7 @@ class LevelledAgent(BanditAgent):
             and saved.size.min() >= 0
             and (S == 1 or saved.size[-1] > 0)
             and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d)
-            and sum(saved.size.tolist()) <= self._rounds
+            and sum(saved.size.tolist()) <= self.rounds
         )
         if not sound:
             raise ValueError("the levels are not those of any data")
@@ -132,11 +132,11 @@ class LevelledAgent(BanditAgent):
         if x is not None:
             norm2 = max(float(x @ x), (NEGLIGIBLE * self.action_norm) ** 2)
             # 1/width² is at most this at the end, and a level takes all that is left if 4^l exceeds it.
-            longest = (self.regularization + self._rounds * self.action_norm**2) / norm2 + times
+            longest = (self.regularization + self.rounds * self.action_norm**2) / norm2 + times
             needed = max(needed, math.ceil(math.log(longest, 4)) + 2)
         capacity = len(levels.size)
         if needed > capacity:
-            self.state = self._held(grown(levels, max(needed, 2 * capacity)))
+            self._held(grown(levels, max(needed, 2 * capacity)))
 
     # -- the protocol, compiled ----------------------------------------------------------------
 
@@ -148,50 +148,48 @@ class LevelledAgent(BanditAgent):
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         out = np.empty((4, len(X)))
         kernels.bound_all(self._memory, X, out)
-        self._evaluated = NOTHING
         return out[0], out[1], out[2], out[3]
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        self._evaluated = self._ledger.next_id
         verdict = kernels.choose(self._memory, self._fixed if fixed else None, self._bonus, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
-        self._evaluated = self._next_id
         return verdict
 
-    def _reward(self, waiting: Decision, value: float, times: int) -> None:
+    def _reward(self, waiting: Decision, value: float, times: int) -> Step:
         known = waiting.id == self._evaluated and times == 1
-        self._learn(waiting.action, value, waiting.level, times, known)
+        return self._learn(waiting.action, value, waiting.level, times, known=known)
 
-    def _learn(self, x: Array, y: float, level: int, times: int, known: bool = False) -> None:
-        """Learn a round; ``known``: the kernels have evaluated its action last."""
+    def _learn(
+        self, x: Array, y: float, level: int, times: int, noise: float | None = None, known: bool = False
+    ) -> Step:
+        """The step that learns a round; ``known``: no other action was chosen since its decision."""
         if times > 1:
             check_growth(times, self.regularization, self.action_norm)
             self._make_room(x, times)
+        elif self.state.size[-1] > 0:
+            self._make_room()
         action, reward = self._single
         action[0] = x
         reward[0] = y
-        self._evaluated = NOTHING
-        if kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, known) == 0:
-            self._make_room()
-            kernels.learn_all(self._memory, self._fixed, self._bonus, action, reward, times, False)
+        return kernels.learn_all, (self._memory, self._fixed, self._bonus, action, reward, times, known)
 
     def _absorb(self, X: Array, y: Array) -> None:
-        self._evaluated = NOTHING
         done = 0
         while done < len(y):
             self._make_room()
-            done += kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
-        self._rounds += len(y)
+            count = kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
+            done += count
+            self._ledger.rounds += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         fixed = self.fixed_actions is not None and X.ndim == 2 and np.array_equal(X, self._arms)
         actions = X[None] if X.ndim == 2 else X
-        self._evaluated = NOTHING
         done = 0
         while done < len(y):
             self._make_room()
             rest = trace.part(done, len(y))
-            covered = np.empty(0, dtype=np.bool_) if rest.covered is None else rest.covered
             count, refuted = kernels.play(
                 self._memory,
                 self._fixed,
@@ -200,16 +198,20 @@ class LevelledAgent(BanditAgent):
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
-                kernels.Record(rest.index, rest.level, rest.certificate, rest.reward, covered),
+                not self.consistent,
+                kernels.record(rest),
             )
             done += count
-            self._rounds += count
+            self._ledger.rounds += count
             if refuted:
                 self._refute()
 
-    def _refute(self) -> None:
-        super()._refute()
-        self._memory[0] = 0.0  # nothing is certified from here on
+
+def _smaller_radius(name: str, value: str) -> str:
+    check.require(
+        value != "ball", name, '"determinant" or "mixture" (BallOFUL cuts its set with the ball)', value
+    )
+    return check.one_of(name, value, ("determinant", "mixture"))
 
 
 @agent
@@ -219,15 +221,9 @@ class OptimisticAgent(LevelledAgent):
     {parameters}
     """
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
     bonus_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,
@@ -237,7 +233,7 @@ class OptimisticAgent(LevelledAgent):
 
     radius: str = parameter(
         default="determinant",
-        check=check.choice("determinant", "mixture"),
+        check=_smaller_radius,
         words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
     )
 

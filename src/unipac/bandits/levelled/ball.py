@@ -1,4 +1,9 @@
-"""The largest ⟨x, θ⟩ over an ellipsoid cut with a ball.
+"""Bounds on ⟨x, θ⟩ over the ellipsoid of all data cut with the ball ‖θ‖ ≤ S (Flynn et al. 2023).
+
+    ucb(x) = max{⟨x, θ⟩: ‖θ − w‖_Σ ≤ β, ‖θ‖ ≤ S},  lcb(x) the minimum
+
+μ* is in both, so in what they share: what is certified with the ellipsoid stays true and becomes smaller. It costs d³
+and a bisection for each action.
 
 Every mixture (1 − t)(‖θ − w‖²_Σ − β²) + t (‖θ‖² − S²) ≤ 0 of their inequalities is an ellipsoid that holds both, with
 a closed-form maximum; the least of these over t is the answer (strong duality). At that t its maximiser lies on both
@@ -17,8 +22,24 @@ from unipac.linalg import ridge
 
 Array = NDArray[np.float64]
 
+Bounds = tuple[Array, Array, Array, Array]
+"""Mean, width, ucb and lcb of every action."""
+
 BISECTIONS = 90
 """Enough to halve the range of log(t/(1 − t)), about 100 wide, down to rounding."""
+
+
+def bounds(rows: Array, radius: float, norm: float, X: Array) -> tuple[Bounds, bool]:
+    """The bounds of every row of X; whether ellipsoid and ball meet: if not, no parameter is left."""
+    out = np.empty((4, len(X)))
+    meets = bound_all(rows, radius, norm, X, out)
+    return (out[0], out[1], out[2], out[3]), meets
+
+
+def covers(rows: Array, radius: float, norm: float, truth: Array) -> bool:
+    """Whether the truth is in ellipsoid and ball."""
+    inside = ridge.distance(rows, truth) <= radius
+    return bool(inside and np.linalg.norm(truth) <= norm * (1.0 + 1e-9))
 
 
 @jit

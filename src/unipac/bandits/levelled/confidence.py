@@ -12,13 +12,7 @@ from unipac.linalg.levels import NESTED, SINGLE, Levels
 from unipac.theory import radii
 
 THEOREM, DETERMINANT, MIXTURE, CONSTANT = range(4)
-RADII = {
-    "theorem": THEOREM,
-    "determinant": DETERMINANT,
-    "mixture": MIXTURE,
-    "ball": MIXTURE,  # then cut: base.cut
-    "constant": CONSTANT,
-}
+RADII = {"theorem": THEOREM, "determinant": DETERMINANT, "mixture": MIXTURE, "constant": CONSTANT}
 
 _theorem = jit(radii._theorem)
 _determinant = jit(radii._determinant)

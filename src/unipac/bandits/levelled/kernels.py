@@ -18,6 +18,7 @@ from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii
 from unipac.bandits.levelled.confidence import unpacked as confidence_of
+from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
@@ -28,7 +29,8 @@ from unipac.linalg.levels import SINGLE, Levels, add, level_of, top
 Array = NDArray[np.float64]
 
 State = Array
-"""Confidence, Levels, and the values of one action by level, in one array: Numba is slow to receive each.
+"""Confidence, Levels, whether the action chosen last is the one evaluated last, and the values of that by level, in
+one array: Numba is slow to receive each.
 
 The table of fixed actions comes beside it, or None: then the code that needs one is not even compiled.
 """
@@ -40,7 +42,7 @@ _table_of = jit(fixed_actions.unpacked)
 
 def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
     """The state of an agent, and its levels, which share the memory."""
-    last = np.zeros(2 * len(levels.size))
+    last = np.zeros(1 + 2 * len(levels.size))
     state = np.concatenate((np.array(confidence, dtype=np.float64), packing.packed_levels(levels), last))
     return state, packing.unpacked_levels(state, _CONSTANTS)
 
@@ -72,6 +74,12 @@ def scratch(state: State, levels: Levels) -> Scratch:
     means = packing.doubles(state, state.size - 2 * C, (C,))
     width2 = packing.doubles(state, state.size - C, (C,))
     return Scratch(means, width2, floats[:C], floats[C:])
+
+
+@jit
+def _mark(levels: Levels, state: State) -> int:
+    """Where the state says whether the action chosen last is the one evaluated last, and nothing was learned since."""
+    return state.size - 2 * levels.size.size - 1
 
 
 @jit
@@ -191,6 +199,7 @@ def choose(
         v = decide(levels, S, confidence, None, bonus, X, work, s)
     else:
         v = decide(levels, S, confidence, _table_of(fixed), bonus, X, work, s)
+    state[_mark(levels, state)] = 1.0
     return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
 
 
@@ -198,6 +207,7 @@ def choose(
 def bound_all(state: State, X: Array, out: Array) -> None:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
     levels, _ = _unpack(state)
+    state[_mark(levels, state)] = 0.0
     s = scratch(state, levels)
     S = top(levels)
     for k in range(X.shape[0]):
@@ -254,10 +264,13 @@ def learn_all(
 ) -> int:
     """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
 
-    The level of an action is decided now, before its reward is looked at. ``known``: there is one, and its
-    values in the state are up to date.
+    The level of an action is decided now, before its reward is looked at. ``known``: there is one, it was chosen
+    last, and its values in the state are up to date unless the mark says otherwise.
     """
     levels, confidence = _unpack(state)
+    mark = _mark(levels, state)
+    known &= state[mark] > 0.0
+    state[mark] = 0.0
     if fixed is not None:
         arms = _table_of(fixed)
     s = scratch(state, levels)
@@ -285,6 +298,12 @@ class Record(NamedTuple):
     covered: NDArray[np.bool_]
 
 
+def record(trace: Trace) -> Record:
+    """The arrays of a trace."""
+    covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
+    return Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
+
+
 @jit
 def play(
     state: State,
@@ -294,16 +313,18 @@ def play(
     actions: Array,
     rewards: Array,
     truth: Array,
+    refuted: bool,
     record: Record,
 ) -> tuple[int, bool]:
     """Rounds on actions (T, n, d), or (1, n, d) for the same in all rounds, and rewards (T, n).
 
     ``fixed`` is the table of the fixed actions, if there are any; ``offered`` too, if these are the actions.
 
-    Returns how many rounds were played before the stack was full, and whether bounds were refuted. An
-    empty ``truth`` leaves out the test whether it lies in all sets.
+    Returns how many rounds were played before the stack was full, and whether bounds were refuted, then or before
+    (``refuted``). An empty ``truth`` leaves out the test whether it lies in all sets.
     """
     levels, confidence = _unpack(state)
+    state[_mark(levels, state)] = 0.0
     if fixed is not None:
         arms = _table_of(fixed)
     T = rewards.shape[0]
@@ -313,7 +334,7 @@ def play(
     work = argmax.workspace(n, d, capacity)
     inside = np.ones(capacity, dtype=np.bool_)
     once = int(np.int64(1))
-    any_refuted = False
+    any_refuted = refuted
     changed = once
     for t in range(T):
         S = top(levels)

@@ -1,12 +1,12 @@
 """PhasedElimination: fixed arms, phases of G-optimal designs; uniform-PAC with d log n instead of d².
 
-    pseudo-code (Lattimore and Szepesvári, Bandit Algorithms, ch. 22, with certificates)      here
+    pseudo-code (Lattimore and Szepesvári, Bandit Algorithms, ch. 22)    here
     active A = all; e_1 = S max ‖x‖, e_l = e_1 2^-(l−1)
-    phase l: m = |A|, lg = log(2(m − 1) l(l+1)/δ)                                             theory.elimination
-      λ: G-optimal design on A, v ≤ (1 + tolerance) rank(A) its value                         linalg.design
-      pull each x ∈ A ⌈(2R² v lg/e_l²) λ_x⌉ times, at least once where λ_x > 0                _begin_phase
-      θ̂: least squares of this phase alone                                                    linalg.fit.Fit
-      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)                           linalg.fit.Fit.eliminate
+    phase l: m = |A|, lg = log(2(m − 1) l(l+1)/δ)                         theory.elimination.phase_log
+      λ: G-optimal design on A, v ≤ (1 + tolerance) rank(A) its value     linalg.design.g_optimal
+      pull x ∈ A ⌈(2R² v lg/e_l²) λ_x⌉ times, once where λ_x > 0      bandits.phased_elimination.phases.Planner.begun
+      θ̂: least squares of this phase alone                               linalg.fit.Fit
+      drop x if some y ∈ A has ⟨θ̂, y − x⟩ > R ‖y − x‖_{V⁻¹} √(2 lg)      bandits.phased_elimination.phases.Planner.added
     one is left: play it for ever
     certificate of x in phase l > 1: max_{y ∈ A} ⟨θ̂_{l−1}, y − x⟩ + R ‖y − x‖ √(2 lg_{l−1}); 0 if alone
 
@@ -18,24 +18,29 @@ as planned, that count. A forgotten pull is handed out again.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._agents import agent
-from unipac.bandits.phased_elimination.phases import PhasedAgent, Phases
-from unipac.linalg.design import Design, Span, allocate, g_optimal
-from unipac.linalg.fit import Fit
-from unipac.theory.elimination import phase_log, phased_elimination_mistake_bound
+from unipac import _checks as check
+from unipac._agents import agent, check_like, parameter
+from unipac._inputs import floats
+from unipac.bandits.phased_elimination import phases
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.records import Trace
+from unipac.bandits.protocol.verdict import Verdict
+from unipac.envs import BanditInstance
+from unipac.linalg.design import Span
+from unipac.theory.elimination import phased_elimination_mistake_bound
 
 Array = NDArray[np.float64]
-TOLERANCE = 0.05
 
 
 @agent
-class PhasedElimination(PhasedAgent):
+class PhasedElimination(BanditAgent):
     """Plays all arms that may be best, in proportions that tell them apart, ever more precisely.
 
     {parameters}
@@ -49,65 +54,97 @@ class PhasedElimination(PhasedAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
+    absorbs = False
+    certified = True
+
+    dim: int = dataclasses.field(init=False, default=0)
+    fixed_actions: Any = dataclasses.field(init=False, default=None)
+    arms: Any = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+
+    @classmethod
+    def made_for(
+        cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
+    ) -> Self:
+        """An agent for the arms of an instance, with its noise and norm unless they are given."""
+        fits = isinstance(instance, BanditInstance) and instance.actions is not None
+        check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
+        return cls(**{"arms": instance.actions, "noise": instance.noise, "norm": instance.norm, **parameters})
 
     def _check_parameters(self) -> None:
+        X = floats("arms", self.arms)
+        check.require(X.ndim == 2 and X.size > 0, "arms", "of shape (n, d), not empty", X.shape)
+        self.dim, self.fixed_actions = X.shape[1], X
         super()._check_parameters()
-        # What a phase has found the next one asks for again: the last answer is kept.
-        self._last_fit: tuple[bytes, Fit | None] = b"", None
-        self._last_design: tuple[bytes, Design | None] = b"", None
+        self.arms = self.fixed_actions
+        self._planner = phases.Planner(self._arms, self.delta, self.noise, self.norm)
 
-    def _begin_phase(self, state: Phases) -> tuple[NDArray[np.int64], Array]:
-        """What follows from the state: the plan of the phase, and what is known from the one before."""
-        X, active, phase = self._arms, np.flatnonzero(state.active), int(state.number[0])
-        away = np.linalg.norm(X[active] - X[:, None], axis=2)
-        gaps = self.norm * away.max(axis=1)
-        self._fit: Fit | None = None
-        if phase > 1:
-            self._fit = self._fitted(state.earlier_counts, state.earlier_sums)
-            lg = phase_log(int(state.earlier.sum()), phase - 1, self.delta)
-            mean, error = self._fit.pairs(X, X[active], lg)
-            gaps = np.clip((mean + error).max(axis=1), 0.0, gaps)
-        plan = np.zeros(len(X), dtype=np.int64)
-        if len(active) > 1:
-            accuracy = self.norm * float(self._lengths.max()) * 2.0 ** -(phase - 1)
-            found = self._designed(state.active)
-            lg = phase_log(len(active), phase, self.delta)
-            pulls = 2.0 * found.value * lg * (self.noise / accuracy) ** 2 if accuracy > 0 else 0.0
-            plan[active] = allocate(found.weights, pulls)
-        else:
-            gaps[active] = 0.0
-        return plan, gaps
+    def _empty(self) -> phases.Phases:
+        return self._planner.start()
 
-    def _survivors(self, state: Phases) -> NDArray[np.int64]:
-        active = np.flatnonzero(state.active)
-        lg = phase_log(len(active), int(state.number[0]), self.delta)
-        left, _, _ = self._fitted(state.counts, state.sums).eliminate(self._arms, active, lg)
-        return left
+    def _saved(self) -> phases.Saved:
+        return phases.Saved(*self.state[:7])
 
-    def _fitted(self, counts: NDArray[np.int64], sums: Array) -> Fit:
-        data, (of, fit) = counts.tobytes() + sums.tobytes(), self._last_fit
-        if fit is None or of != data:
-            fit = Fit(self._arms, counts, sums, self.noise, self.norm)
-            self._last_fit = data, fit
-        return fit
+    def _restored(self, saved: phases.Saved) -> phases.Phases:
+        check_like(saved, self._saved())
+        return self._planner.restored(saved)
 
-    def _designed(self, active: NDArray[np.bool_]) -> Design:
-        mask, (of, found) = active.tobytes(), self._last_design
-        if found is None or of != mask:
-            found = g_optimal(Span.of(self._arms[active]).arms, TOLERANCE)
-            self._last_design = mask, found
-        return found
+    def _check_arms(self, X: Array) -> None:
+        same = X.shape[-2:] == self._arms.shape and bool((self._arms == X).all())
+        found = f"others, of shape {X.shape}"
+        check.require(same, "actions", "the arms that this agent was made with", found)
+
+    def _check_logged(self, X: Array) -> None:
+        for x in X:
+            known = bool((self._arms == x).all(axis=1).any())
+            check.require(known, "actions", "arms that this agent was made with", x)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """The estimate of the last phase; the bounds are S ‖x‖: only differences of arms are known better."""
-        trivial = self.norm * np.linalg.norm(X, axis=1)
-        if self._fit is None:
+        trivial, fit = self.norm * np.linalg.norm(X, axis=1), self._planner.fit_before(self.state)
+        if fit is None:
             return np.zeros(len(X)), np.full(len(X), math.inf), trivial, -trivial
-        return self._fit.mean(X), np.sqrt(self._fit.width2(X)), trivial, -trivial
+        return fit.mean(X), np.sqrt(fit.width2(X)), trivial, -trivial
+
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        if not fixed:
+            self._check_arms(X)
+        k = phases.next_arm(self.state, self._ledger.pending.values())
+        mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
+        return Verdict(k, int(self.state.number[0]), mean, width, ucb, lcb, float(self.state.gaps[k]), False)
+
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> phases.Phases:
+        """A reward counts for the first arm like x that its plan leaves room for: equal arms are one to it."""
+        state: phases.Phases = self.state
+        room = (self._arms == x).all(axis=1) & (state.counts < state.plan)
+        if level != state.number[0] or not room.any():
+            return state
+        return self._planner.added(state, room.argmax(keepdims=True), np.array([y]))
+
+    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        self._check_arms(X)
+        done = 0
+        if trace.covered is not None:
+            trace.covered[:] = True  # S ‖x‖ bounds every reward
+        while done < len(y):
+            state: phases.Phases = self.state
+            arms = phases.arms_ahead(state, self._ledger.pending.values(), len(y) - done)
+            part = slice(done, done + len(arms))
+            trace.level[part] = state.number[0]
+            gaps = state.gaps if self.consistent else np.full_like(state.gaps, np.nan)
+            phases.pull(arms, y[part], gaps, trace.index[part], trace.certificate[part], trace.reward[part])
+            if self._ledger.pending:
+                state = self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(state.number[0]), 1)
+            elif state.plan.any():
+                state = self._planner.added(state, arms, trace.reward[part])
+            self._commit(state, len(arms))
+            done += len(arms)
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more rounds than this have a gap above ε."""
         return phased_elimination_mistake_bound(
             eps, len(self._arms), Span.of(self._arms).rank, self.delta, noise=self.noise,
-            largest_gap=2.0 * self.norm * float(self._lengths.max()) or 1.0, tolerance=TOLERANCE,
+            largest_gap=2.0 * self.norm * self._planner.longest or 1.0, tolerance=phases.TOLERANCE,
         )  # fmt: skip

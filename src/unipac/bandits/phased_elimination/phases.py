@@ -1,223 +1,168 @@
-"""Fixed arms that are played in phases, each with a plan: how often to pull every arm.
+"""The phases of PhasedElimination: the plan of each, what was known before it, and whom it leaves.
 
-The algorithm says what follows from the phases so far (``_begin_phase``) and what a full phase leaves (``_survivors``).
-Here is what they share: handing the pulls of a plan out, rewards that come late or never, files, and play.
+A phase has a plan, how often to pull every arm. Its pulls are handed out one by one; rewards may come late or never.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
-from unipac._arrays import ArrayParameter
-from unipac._inputs import floats
 from unipac._jit import jit
-from unipac.bandits.protocol.agent import BanditAgent
-from unipac.bandits.protocol.records import Trace
-from unipac.bandits.protocol.verdict import Verdict
-from unipac.envs import BanditInstance
+from unipac.bandits.protocol.records import Decision
+from unipac.linalg.design import Design, Span, allocate, g_optimal
+from unipac.linalg.fit import Fit
+from unipac.theory.elimination import phase_log
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+TOLERANCE = 0.05
 
 
-class Phases(NamedTuple):
+class Saved(NamedTuple):
     """The present phase and the one before, which tells what is known."""
 
-    number: NDArray[np.int64]
+    number: Counts
     """(1,): l."""
     active: NDArray[np.bool_]
     sums: Array
-    counts: NDArray[np.int64]
+    counts: Counts
     earlier: NDArray[np.bool_]
     """(n,): what was active in phase l − 1."""
     earlier_sums: Array
-    earlier_counts: NDArray[np.int64]
+    earlier_counts: Counts
 
 
-@agent
-class PhasedAgent(BanditAgent):
-    """Plays fixed arms by the plans of phases; the algorithms derive from it.
+class Phases(NamedTuple):
+    """The same, and what follows from it."""
 
-    {parameters}
-    """
+    number: Counts
+    active: NDArray[np.bool_]
+    sums: Array
+    counts: Counts
+    earlier: NDArray[np.bool_]
+    earlier_sums: Array
+    earlier_counts: Counts
+    plan: Counts
+    """(n,): how often this phase pulls each arm; zero if one arm is left."""
+    gaps: Array
+    """(n,): what each arm can lose, proven."""
 
-    absorbs: ClassVar[bool] = False
 
-    dim: int = dataclasses.field(init=False, default=0)
-    fixed_actions: Any = dataclasses.field(init=False, default=None)
-    arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the certificates may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+class Planner:
+    """Plans phases and eliminates; what a phase asks for again is kept."""
 
-    @classmethod
-    def made_for(
-        cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
-    ) -> Self:
-        """An agent for the arms of an instance, with its noise and norm unless they are given."""
-        fits = isinstance(instance, BanditInstance) and instance.actions is not None
-        check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
-        return cls(**{"arms": instance.actions, "noise": instance.noise, "norm": instance.norm, **parameters})
+    def __init__(self, arms: Array, delta: float, noise: float, norm: float) -> None:
+        self.arms, self.delta, self.noise, self.norm = arms, delta, noise, norm
+        self.longest = float(np.linalg.norm(arms, axis=1).max())
+        self._last_fit: tuple[bytes, Fit | None] = b"", None
+        self._last_design: tuple[bytes, Design | None] = b"", None
 
-    def _check_parameters(self) -> None:
-        X = floats("arms", self.arms)
-        check.require(X.ndim == 2 and X.size > 0, "arms", "of shape (n, d), not empty", X.shape)
-        self.dim, self.fixed_actions = X.shape[1], X
-        super()._check_parameters()
-        self.arms = self.fixed_actions
-        self._lengths = np.linalg.norm(self._arms, axis=1)
-
-    # -- what an algorithm writes --------------------------------------------------------------
-
-    def _begin_phase(self, state: Phases) -> tuple[NDArray[np.int64], Array]:
-        """What follows from the phases so far: the plan of the present one, and the certificates of the arms."""
-        raise NotImplementedError
-
-    def _survivors(self, state: Phases) -> NDArray[np.int64]:
-        """The arms that are left when all rewards of a phase have come."""
-        raise NotImplementedError
-
-    # -- phases --------------------------------------------------------------------------------
-
-    def _empty(self) -> Phases:
-        n = len(self._arms)
-        nothing, none = np.zeros(n), np.zeros(n, dtype=np.int64)
-        start = Phases(np.ones(1, dtype=np.int64), np.ones(n, dtype=bool), nothing, none,
-                       np.ones(n, dtype=bool), nothing.copy(), none.copy())  # fmt: skip
-        return self._begun(start)
-
-    def _restored(self, saved: Phases) -> Phases:
-        state = super()._restored(saved)
-        sound = state.number[0] >= 1 and (state.active <= state.earlier).all() and state.active.any()
-        state = self._begun(state) if sound else state
-        if (
-            not sound
-            or (state.counts < 0).any()
-            or ((self._plan > 0).any() and (state.counts > self._plan).any())
-        ):
-            raise ValueError("the phases are not those of any data")
-        return state
-
-    def _begun(self, state: Phases) -> Phases:
-        self._plan, self._gaps = self._begin_phase(state)
-        return state
-
-    def _add(self, arms: NDArray[np.int64], rewards: Array) -> None:
-        """Rewards of arms, within their plan; the phase ends when all have come."""
-        state: Phases = self.state
-        _count(state.sums, state.counts, arms, rewards)
-        if (state.counts >= self._plan).all():
-            after = np.zeros_like(state.active)
-            after[self._survivors(state)] = True
-            fresh = (np.zeros_like(state.sums), np.zeros_like(state.counts))
-            self.state = self._begun(
-                Phases(state.number + 1, after, *fresh, state.active, state.sums, state.counts)
-            )
-
-    def _next(self) -> int:
-        """The arm to pull: the first that has been handed out less than planned."""
-        if not self._plan.any():
-            return int(self.state.active.argmax())
-        handed = self.state.counts.copy()
-        for decision in self._pending.values():
-            handed[decision.index] += decision.level == self.state.number[0]
-        planned = self._plan > 0
-        again = int((handed[planned] // self._plan[planned]).min()) + 1
-        return int(np.flatnonzero(handed < self._plan * again)[0])
-
-    def _ahead(self, most: int) -> NDArray[np.int64]:
-        """The arms to pull next, at most so many and at least one; all before the phase ends if none is outstanding."""
-        if not self._plan.any():
-            return np.full(most, self.state.active.argmax())
-        if self._pending:
-            return np.array([self._next()])
-        ends = np.minimum(np.cumsum(np.minimum(self._plan - self.state.counts, most)), most)
-        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-
-    def _certificates(self) -> Array:
-        """What each arm can lose; NaN if the assumptions were refuted, which these agents cannot see themselves."""
-        return self._gaps if self._consistent else np.full_like(self._gaps, np.nan)
-
-    # -- the protocol --------------------------------------------------------------------------
-
-    @property
-    def certified(self) -> bool:
-        """Whether certificates are proven under the assumptions given."""
-        return True
-
-    def _check_arms(self, X: Array) -> None:
-        same = X.shape[-2:] == self._arms.shape and bool((self._arms == X).all())
-        check.require(
-            same, "actions", "the arms that this agent was made with", f"others, of shape {X.shape}"
+    def start(self) -> Phases:
+        """The first phase."""
+        n = len(self.arms)
+        every, sums, counts = np.ones(n, dtype=bool), np.zeros(n), np.zeros(n, dtype=np.int64)
+        first = Saved(
+            np.ones(1, dtype=np.int64), every, sums, counts, every.copy(), sums.copy(), counts.copy()
         )
+        return self.begun(first)
 
-    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        if not fixed:
-            self._check_arms(X)
-        k = self._next()
-        mean, width, ucb, lcb = (float(column[0]) for column in self._clipped(X[k : k + 1]))
-        return Verdict(
-            k, int(self.state.number[0]), mean, width, ucb, lcb, float(self._certificates()[k]), False
-        )
+    def begun(self, saved: Saved) -> Phases:
+        """A phase with its plan and the certificates of the arms."""
+        X, active, phase = self.arms, np.flatnonzero(saved.active), int(saved.number[0])
+        gaps = self.norm * np.linalg.norm(X[active] - X[:, None], axis=2).max(axis=1)
+        fit = self.fit_before(saved)
+        if fit is not None:
+            lg = phase_log(int(saved.earlier.sum()), phase - 1, self.delta)
+            mean, error = fit.pairs(X, X[active], lg)
+            gaps = np.clip((mean + error).max(axis=1), 0.0, gaps)
+        plan = np.zeros(len(X), dtype=np.int64)
+        if len(active) > 1:
+            accuracy = self.norm * self.longest * 2.0 ** -(phase - 1)
+            found = self._design(saved.active)
+            lg = phase_log(len(active), phase, self.delta)
+            pulls = 2.0 * found.value * lg * (self.noise / accuracy) ** 2 if accuracy > 0 else 0.0
+            plan[active] = allocate(found.weights, pulls)
+        else:
+            gaps[active] = 0.0
+        return Phases(*saved, plan, gaps)
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        """A reward counts for the first arm like x that its plan leaves room for: equal arms are one to it."""
-        if level == self.state.number[0]:
-            room = (self._arms == x).all(axis=1) & (self.state.counts < self._plan)
-            if room.any():
-                self._add(room.argmax(keepdims=True), np.array([y]))
+    def restored(self, saved: Saved) -> Phases:
+        """The phase of a file; a ``ValueError`` if no data could have led there."""
+        if saved.number[0] >= 1 and (saved.active <= saved.earlier).all() and saved.active.any():
+            state = self.begun(saved)
+            if (saved.counts >= 0).all() and not (state.plan.any() and (saved.counts > state.plan).any()):
+                return state
+        raise ValueError("the phases are not those of any data")
 
-    def _check_logged(self, X: Array) -> None:
-        for x in X:
-            known = bool((self._arms == x).all(axis=1).any())
-            check.require(known, "actions", "arms that this agent was made with", x)
+    def added(self, state: Phases, arms: Counts, rewards: Array) -> Phases:
+        """With rewards of arms, within the plan; the next phase when all have come."""
+        sums, counts = state.sums.copy(), state.counts.copy()
+        _count(sums, counts, arms, rewards)
+        if (counts < state.plan).any():
+            return state._replace(sums=sums, counts=counts)
+        after = np.zeros_like(state.active)
+        active = np.flatnonzero(state.active)
+        lg = phase_log(len(active), int(state.number[0]), self.delta)
+        after[self._fit(counts, sums).eliminate(self.arms, active, lg)[0]] = True
+        fresh = np.zeros_like(sums), np.zeros_like(counts)
+        return self.begun(Saved(state.number + 1, after, *fresh, state.active, sums, counts))
 
-    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
-        self._check_arms(X)
-        done = 0
-        if trace.covered is not None:
-            trace.covered[:] = True  # S ‖x‖ bounds every reward
-        while done < len(y):
-            arms = self._ahead(len(y) - done)
-            part = slice(done, done + len(arms))
-            trace.level[part] = self.state.number[0]
-            told = arms, y[part], self._certificates()
-            _pull(*told, trace.index[part], trace.certificate[part], trace.reward[part])
-            if self._pending:
-                self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(self.state.number[0]), 1)
-            elif self._plan.any():
-                self._add(arms, trace.reward[part])
-            self._rounds += len(arms)
-            done += len(arms)
+    def fit_before(self, state: Saved | Phases) -> Fit | None:
+        """Least squares of the phase before; None in the first."""
+        return self._fit(state.earlier_counts, state.earlier_sums) if state.number[0] > 1 else None
+
+    def _fit(self, counts: Counts, sums: Array) -> Fit:
+        data, (of, fit) = counts.tobytes() + sums.tobytes(), self._last_fit
+        if fit is None or of != data:
+            fit = Fit(self.arms, counts, sums, self.noise, self.norm)
+            self._last_fit = data, fit
+        return fit
+
+    def _design(self, active: NDArray[np.bool_]) -> Design:
+        mask, (of, found) = active.tobytes(), self._last_design
+        if found is None or of != mask:
+            found = g_optimal(Span.of(self.arms[active]).arms, TOLERANCE)
+            self._last_design = mask, found
+        return found
+
+
+def next_arm(state: Phases, pending: Collection[Decision]) -> int:
+    """The arm to pull: the first that has been handed out less than planned."""
+    if not state.plan.any():
+        return int(state.active.argmax())
+    handed = state.counts.copy()
+    for decision in pending:
+        handed[decision.index] += decision.level == state.number[0]
+    planned = state.plan > 0
+    again = int((handed[planned] // state.plan[planned]).min()) + 1
+    return int(np.flatnonzero(handed < state.plan * again)[0])
+
+
+def arms_ahead(state: Phases, pending: Collection[Decision], most: int) -> Counts:
+    """The arms to pull next, at most so many and at least one; all before the phase ends if none is outstanding."""
+    if not state.plan.any():
+        return np.full(most, state.active.argmax())
+    if pending:
+        return np.array([next_arm(state, pending)])
+    ends = np.minimum(np.cumsum(np.minimum(state.plan - state.counts, most)), most)
+    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
 
 
 @jit
-def _pull(
-    arms: NDArray[np.int64],
-    y: Array,
-    gaps: Array,
-    index: NDArray[np.int64],
-    certificate: Array,
-    reward: Array,
-) -> None:
+def pull(arms: Counts, y: Array, gaps: Array, index: Counts, certificate: Array, reward: Array) -> None:
+    """Write what pulls of arms bring."""
     for t in range(len(arms)):
         k = arms[t]
         index[t], certificate[t], reward[t] = k, gaps[k], y[t, k]
 
 
 @jit
-def _count(sums: Array, counts: NDArray[np.int64], arms: NDArray[np.int64], rewards: Array) -> None:
+def _count(sums: Array, counts: Counts, arms: Counts, rewards: Array) -> None:
     for i in range(len(arms)):
         sums[arms[i]] += rewards[i]
         counts[arms[i]] += 1

@@ -1,34 +1,53 @@
-"""The protocol of bandit agents: decisions, rewards that come late, traces.
+"""The protocol of bandit agents; nothing here knows of regressions, levels or radii.
 
-This is what users call. What an algorithm writes is in ``algorithm``; which decisions wait for a reward, in ``ledger``.
+Users call ``choose``, ``update``, ``absorb``, ``bounds`` and ``play``. An algorithm declares its parameters and
+capabilities, and writes four methods:
+
+    _empty()                     the state before the first round, a named tuple of arrays
+    _bounds(X)                   mean, width, ucb and lcb of every row of X, each (n,)
+    _choose(X)                   (row, level): the choice of the next round
+    _learn(x, y, level, times)   what learning a reward takes; ``level`` is that of the decision, 0 for a logged round
+
+``_learn`` changes nothing. It checks and prepares, and returns a new state, or (kernel, arguments): a compiled function
+that writes into the arrays of the state. ``_commit`` then counts the round and, as its last step, assigns the state or
+runs the kernel: an exception leaves all of it undone or none.
+
+Families that must be faster replace what is made of these: ``_decide``, ``_reward``, ``_absorb``, ``_play``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import SupportsFloat, SupportsIndex
+import math
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac import _notebook as notebook
+from unipac import _storage as storage
 from unipac._actions import Actions
-from unipac._agents import agent
-from unipac._inputs import LARGEST_REWARD, action_array, check_norms
-from unipac.bandits.protocol.algorithm import BanditAlgorithm
-from unipac.bandits.protocol.inputs import logged_levels, logged_rounds, truth_vector
-from unipac.bandits.protocol.play import instance_rounds, play_arrays, play_instance, refuse, traces
-from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace
+from unipac._agents import Agent, accepted, agent, described, parameter
+from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
+from unipac._warnings import warn
+from unipac.bandits.protocol import play as many
+from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
+from unipac.bandits.protocol.ledger import REFUTATION, Ledger
+from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
+from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
 
 Array = NDArray[np.float64]
+Step = tuple[Any, ...]
+"""What ``_learn`` returns: a plain tuple (kernel, arguments), or a named one, the new state."""
 
+LARGEST_DIM = 2**16
 ONCE = 1
 
 
 @agent
-class BanditAgent(BanditAlgorithm):
+class BanditAgent(Agent):
     """A linear bandit agent; the algorithms derive from it.
 
     {parameters}
@@ -40,15 +59,87 @@ class BanditAgent(BanditAlgorithm):
     ('regret', 'none')
     """
 
-    # -- what is known -------------------------------------------------------------------------
+    kind: ClassVar[str] = "bandit"
+    counts_many = False
+    """Whether ``update(times=)`` takes many equal rounds in one exact step."""
+    absorbs = True
+    """Whether logged rounds may be learned without harm to what is proven."""
+    weighs = False
+    """Whether rounds may differ in their noise: ``noise=`` of ``update``, ``absorb`` and ``play``."""
+    draws = False
+    """Whether choices depend on random numbers; those of decision k are drawn from (seed, k)."""
+    single_regression = False
+    """Whether it is one compiled regression on all data and nothing else; a class that derives from it says so anew."""
+    _least_noise = 0.0
+    """No round may have less noise; where ``weighs``."""
+    only_dim: ClassVar[int | None] = None
+    """The one dimension that it is made for, if not any."""
+    bounded_noise: ClassVar[bool] = False
+    """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
-    def _repr_html_(self) -> str:
+    dim: int = parameter(
+        check=lambda name, value: check.count(name, value, most=LARGEST_DIM),
+        words="d, the length of the action vectors",
+        kw_only=False,
+    )
+    action_norm: float = parameter(
+        default=1.0, check=check.positive, words="L, a bound on the norm of the actions"
+    )
+    reward_range: tuple[float, float] | None = parameter(
+        default=None,
+        check=check.optional_range,
+        words="(low, high) of the expected rewards, if known: reported bounds stay within",
+    )
+    fixed_actions: Any = parameter(default=None, words="(n, d); then ``choose()`` needs no argument")
+
+    def _check_parameters(self) -> None:
+        self._arms = np.empty((0, self.dim))
+        if self.fixed_actions is not None:
+            self._arms = action_array("fixed_actions", self.fixed_actions, self.dim).copy()
+            check_norms("fixed_actions", self._arms, self.action_norm)
+            self.fixed_actions = read_only(self._arms)
+
+    def _begin(self) -> None:
+        self._ledger = Ledger()
+
+    @classmethod
+    def made_for(
+        cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
+    ) -> Self:
+        """An agent that fits an instance: its dimension, noise and norm, unless they are given.
+
+        ``rounds`` is for algorithms that must know their ``total_rounds``, ``seed`` for those that draw.
+        """
+        check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
+        fitting = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed, total_rounds=rounds)
+        return cls(**{"dim": instance.dim, **fitting, **parameters})
+
+    # -- what users read -----------------------------------------------------------------------
+
+    @property
+    def consistent(self) -> bool:
+        """False once a lower bound exceeded an upper one, or what the norms allow: then an assumption does not hold."""
+        return self._ledger.consistent
+
+    @property
+    def rounds(self) -> int:
+        """Rewards received so far, each counted ``times``."""
+        return self._ledger.rounds
+
+    @property
+    def pending(self) -> Mapping[int, Decision]:
+        """The decisions that wait for a reward at this moment, by id, oldest first."""
         with self._lock:
-            facts = (self._rounds, len(self._pending), self._consistent, self.guarantee)
-            levels = self.levels()
-        names = ("rounds", "pending", "consistent", "guarantee")
-        text = notebook.table(repr(self).strip("<>"), ("", ""), zip(names, facts, strict=True))
-        return text + (notebook.table("Levels", Level._fields, levels) if levels else "")
+            return MappingProxyType(dict(self._ledger.pending))
+
+    def levels(self) -> list[Level]:
+        """Size, proven bound on the size, and radius of each level in use; empty if there are no levels."""
+        return []
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, no more rounds have a gap above ε; perhaps infinite."""
+        check.positive("eps", eps)
+        return math.inf
 
     def bounds(self, actions: ArrayLike | Actions | None = None) -> Bounds:
         """Mean and bounds of every action; of the fixed ones if none are given."""
@@ -58,7 +149,29 @@ class BanditAgent(BanditAlgorithm):
             mean, _, ucb, lcb = self._clipped(X)
         return Bounds(mean, ucb, lcb)
 
-    # -- one round at a time -------------------------------------------------------------------
+    def digest(self) -> str:
+        """SHA-256 of parameters, what was learned and what is pending; equal for agents that are equal.
+
+        Ids of decisions do not count, nor how many were forgotten: copies have the same digest.
+        """
+        with self._lock:
+            header, arrays = described(self)
+        progress = header["progress"]
+        progress["pending"] = [row[1:] for row in progress["pending"]]
+        del progress["surplus"]
+        return storage.digest(header, arrays)
+
+    def _summary(self) -> str:
+        ledger = self._ledger
+        waiting = f", {len(ledger.pending):,} pending" if ledger.pending else ""
+        return f"{ledger.rounds:,} rounds{waiting}{'' if ledger.consistent else ', assumptions refuted'}"
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            facts = {name: getattr(self, name) for name in ("rounds", "consistent", "guarantee")}
+            return agent_table(repr(self), {**facts, "pending": len(self.pending)}, self.levels())
+
+    # -- what users call -----------------------------------------------------------------------
 
     def choose(self, actions: ArrayLike | Actions | None = None) -> Decision:
         """Choose one of n actions, the rows of an (n, d) array; learns nothing.
@@ -66,20 +179,23 @@ class BanditAgent(BanditAlgorithm):
         Without an argument the choice is among ``fixed_actions``.
         """
         X = self._action_set(actions)
-        known = actions.labels if type(actions) is Actions else None
+        labels = actions.labels if type(actions) is Actions else None
         with self._lock:
             chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, actions is None)
+            ledger = self._ledger
             if refuted:
                 self._refute()
+            if not ledger.consistent:
+                certificate = math.nan
             action = X[chosen].copy()
             action.setflags(write=False)
-            certified = self._consistent and self.certified
-            id_ = self._next_id
-            named = None if known is None else known[chosen]
-            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, named)
+            certified = ledger.consistent and self.certified
+            id_ = ledger.next_id
+            label = None if labels is None else labels[chosen]
+            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
             decision = tuple.__new__(Decision, (*fields, None, False, 0))
-            self._pending[id_] = decision
-            self._next_id = id_ + 1
+            ledger.pending[id_] = decision
+            ledger.next_id = id_ + 1
         return decision
 
     def update(
@@ -96,30 +212,26 @@ class BanditAgent(BanditAlgorithm):
         ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
         of noise. With ``noise``, where ``weighs``, its noise has this scale instead of the agent's own.
         """
-        value = reward if type(reward) is float else check.real("reward", reward)
+        value = reward if type(reward) is float else checked_reward(reward)
         if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
-            check.real("reward", reward)
-            raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
-        count = ONCE
-        if times is not ONCE:
-            count = check.count("times", times, most=check.LARGEST_COUNT)
-            check.require(
-                count == 1 or self.counts_many,
-                "times",
-                f"1 for {type(self).__name__}, which counts one by one",
-                times,
-            )
-        scales = None if noise is None else self._noise("noise", check.real("noise", noise), ())
+            value = checked_reward(reward)
+        count = ONCE if times is ONCE else checked_times(self, times)
+        scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            waiting = self._waiting(decision)
-            self._check_total("times", count)
-            if scales is None:
-                self._reward(waiting, value, count)
+            waiting = self._ledger.waiting(decision)
+            self._ledger.check_total("times", count)
+            if scale is None:
+                step = self._reward(waiting, value, count)
             else:
-                self._weigh(np.array(waiting.action), value, waiting.level, count, float(scales))
-            del self._pending[waiting.id]
-            self._rounds += count
-            self._surplus -= count - 1
+                step = self._learn(np.array(waiting.action), value, waiting.level, count, scale)
+            self._commit(step, count, waiting.id)
+
+    def forget(self, decision: Decision | SupportsIndex) -> None:
+        """Give up waiting for the reward of a decision."""
+        with self._lock:
+            ledger = self._ledger
+            del ledger.pending[ledger.waiting(decision).id]
+            ledger.surplus += 1
 
     def absorb(
         self,
@@ -137,29 +249,7 @@ class BanditAgent(BanditAlgorithm):
         With ``levels``, (m,), those of the decisions, the rounds are ones that an equal agent decided: then the
         same is learned, bit for bit, as by its updates in this order. Every agent takes these.
         """
-        check.require(
-            self.absorbs or levels is not None,
-            "absorb",
-            f"left alone with {type(self).__name__}, whose proof forbids it",
-            "rounds",
-        )
-        X, y = logged_rounds(actions, rewards, self.dim, self.action_norm)
-        self._check_logged(X)
-        scales = None if noise is None else self._noise("noise", noise, y.shape)
-        told = [0] * len(y) if levels is None else logged_levels(levels, len(y), *self._level_range())
-        with self._lock:
-            self._check_total("actions", len(y))
-            if scales is None and levels is None:
-                self._absorb(X, y)
-                return
-            for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
-                if scales is None:
-                    self._learn(x.copy(), value, told[k], 1)
-                else:
-                    self._weigh(x.copy(), value, told[k], 1, float(scales[k]))
-                self._rounds += 1
-
-    # -- many rounds at once -------------------------------------------------------------------
+        many.absorb(self, actions, rewards, noise, levels)
 
     def play(
         self,
@@ -189,20 +279,7 @@ class BanditAgent(BanditAlgorithm):
         Returns:
             What happened in each round.
         """
-        if isinstance(actions, BanditInstance):
-            refuse("an instance", rewards=rewards, noise=noise)
-            return play_instance(self, actions, rounds, seed, start, truth)
-        means = None
-        if isinstance(actions, Rounds):
-            refuse("rounds", rewards=rewards, noise=noise)
-            noise = actions.noise if self.weighs else None
-            actions, means, rewards = actions
-        if rewards is None:
-            raise ValueError("rewards must be given with an array of actions, got None")
-        for name, value in (("rounds", rounds), ("start", start)):
-            if value is not None:
-                raise ValueError(f"{name} goes with an instance, not with an array of actions")
-        return play_arrays(self, actions, rewards, means, noise, truth)
+        return many.play(self, actions, rewards, rounds, seed, start, truth, noise)
 
     def stream(
         self,
@@ -214,10 +291,60 @@ class BanditAgent(BanditAlgorithm):
         truth: ArrayLike | None = None,
     ) -> Iterator[Trace]:
         """As ``play(instance, ...)``, but in traces of a few thousand rounds: memory does not grow."""
-        length, first = instance_rounds(self, instance, rounds, start)
-        return traces(self, instance, first, length, seed, truth_vector(truth, self.dim))
+        length, first = many.instance_rounds(self, instance, rounds, start)
+        return many.traces(self, instance, first, length, seed, truth_vector(truth, self.dim))
 
-    # -- checks --------------------------------------------------------------------------------
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotImplementedError
+
+    def _choose(self, X: Array) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        """The step that learns a round; ``noise`` is its scale, where ``weighs`` and it is not the agent's own."""
+        raise NotImplementedError
+
+    # -- what follows from it: families that must be faster replace some -----------------------
+
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        """The choice among the rows of X, which are the fixed actions if ``fixed``; a Verdict, as a tuple."""
+        return many.decide(self, X, fixed)
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        """The certificate, if no ucb exceeds ``best``; whether the bounds contradict each other or ‖θ‖ ≤ S."""
+        largest = 2.0 * getattr(self, "norm", math.inf) * self.action_norm  # 2SL, whatever was seen
+        if contradict(lcb, ucb, largest / 2):
+            return math.nan, True
+        return min(max(best - lcb, 0.0), largest), False
+
+    def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """As ``_bounds``, within the range of the rewards."""
+        mean, width, ucb, lcb = self._bounds(X)
+        if self.reward_range is not None:
+            ucb, lcb = np.clip(ucb, *self.reward_range), np.clip(lcb, *self.reward_range)
+        return mean, width, ucb, lcb
+
+    def _reward(self, waiting: Decision, value: float, times: int) -> Step:
+        """The step that learns the reward of a decision that waited for it."""
+        return self._learn(np.array(waiting.action), value, waiting.level, times)
+
+    def _absorb(self, X: Array, y: Array) -> None:
+        """Learn logged rounds from checked arrays, and count them."""
+        many.learn_rounds(self, X, y, None, None)
+
+    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        """Rounds on checked arrays, into a trace; counts them."""
+        many.play_rounds(self, X, y, truth, trace, None)
+
+    def _covers(self, truth: Array, X: Array) -> bool:
+        """Whether the truth is in all confidence sets; here, as far as the offered actions can tell."""
+        _, _, ucb, lcb = self._bounds(X)
+        means = X @ truth
+        return bool(((lcb <= means) & (means <= ucb)).all())
+
+    # -- what it may refuse --------------------------------------------------------------------
 
     def _action_set(self, actions: ArrayLike | Actions | None) -> Array:
         if actions is None:
@@ -226,3 +353,48 @@ class BanditAgent(BanditAlgorithm):
             return self._arms
         given = actions.vectors if type(actions) is Actions else actions
         return action_array("actions", given, self.dim)
+
+    def _check_logged(self, X: Array) -> None:
+        """Refuse logged actions that cannot have been offered to this agent."""
+
+    def _level_range(self) -> tuple[int, int]:
+        """The least and the largest level that a decision can have."""
+        return 0, 64
+
+    def _has_level(self, level: int) -> bool:
+        """Whether a decision that waits for its reward can have this level."""
+        return True
+
+    def _commit(self, step: Step, times: int, id_: int | None = None) -> None:
+        """Count a round, of this decision if one waited, and learn it: a straight line, kernel or state last."""
+        ledger, compiled = self._ledger, type(step) is tuple
+        kernel, arguments = step if compiled else (None, ())
+        if id_ is not None:
+            del ledger.pending[id_]
+            ledger.surplus -= times - 1
+        ledger.rounds += times
+        if compiled:
+            kernel(*arguments)
+        else:
+            self.state = step
+
+    def _refute(self) -> None:
+        """Certify nothing from here on."""
+        if self._ledger.consistent:
+            self._ledger.consistent = False
+            warn(f"{type(self).__name__}: {REFUTATION}", RuntimeWarning)
+
+    def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return self._ledger.saved(self.dim)
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        dim = arrays["pending.actions"].shape[1]
+        check.require(parameters.get("dim", dim) == dim, "dim", f"{dim}, as that of the actions", parameters)
+
+    def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self.certified)
+
+    def _resumed(self) -> None:
+        for decision in self._ledger.pending.values():
+            check.require(self._has_level(decision.level), "level", "one of the agent's", decision.level)

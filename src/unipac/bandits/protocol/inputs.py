@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._inputs import action_array, check_norms, check_rewards, floats
+from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats
+
+if TYPE_CHECKING:
+    from unipac.bandits.protocol.agent import BanditAgent
 
 Array = NDArray[np.float64]
 
@@ -22,8 +27,27 @@ def truth_vector(truth: ArrayLike | None, dim: int) -> Array:
     return mu
 
 
-def noise_scales(name: str, noise: ArrayLike, shape: tuple[int, ...], least: float) -> Array:
-    """The noise of some rounds, none below ``least``; of one round if the shape is ()."""
+def checked_reward(reward: SupportsFloat) -> float:
+    """A reward, finite and not too large to be squared."""
+    value = check.real("reward", reward)
+    if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
+        raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
+    return value
+
+
+def checked_times(agent: BanditAgent, times: SupportsIndex) -> int:
+    """How many equal rounds an update counts for."""
+    count = check.count("times", times, most=check.LARGEST_COUNT)
+    words = f"1 for {type(agent).__name__}, which counts one by one"
+    check.require(count == 1 or agent.counts_many, "times", words, times)
+    return count
+
+
+def noise_scales(agent: BanditAgent, name: str, noise: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """The noise of some rounds, none too small for the agent; of one round if the shape is ()."""
+    words = f"left out with {type(agent).__name__}, whose rounds weigh the same"
+    check.require(agent.weighs, name, words, noise)
+    least = agent._least_noise
     scales = floats(name, noise)
     check.require(scales.shape == shape, name, f"of shape {shape}", scales.shape)
     sound = np.isfinite(scales) & (scales >= least) & (scales <= check.LARGEST)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import SupportsIndex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +12,49 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._inputs import check_norms
 from unipac._warnings import warn
-from unipac.bandits.protocol.algorithm import BanditAlgorithm
-from unipac.bandits.protocol.inputs import offered_rounds, truth_vector
+from unipac.bandits.protocol.inputs import (
+    logged_levels,
+    logged_rounds,
+    noise_scales,
+    offered_rounds,
+    truth_vector,
+)
 from unipac.bandits.protocol.records import Trace, empty_trace, write_gaps
-from unipac.envs import BanditInstance
+from unipac.envs import BanditInstance, Rounds
+
+if TYPE_CHECKING:
+    from unipac.bandits.protocol.agent import BanditAgent
 
 Array = NDArray[np.float64]
 
 LARGEST_TRACE = 2**40
+
+
+def play(
+    agent: BanditAgent,
+    actions: ArrayLike | BanditInstance | Rounds,
+    rewards: ArrayLike | None,
+    rounds: SupportsIndex | None,
+    seed: int | np.random.SeedSequence,
+    start: SupportsIndex | None,
+    truth: ArrayLike | None,
+    noise: ArrayLike | None,
+) -> Trace:
+    """As ``BanditAgent.play``."""
+    if isinstance(actions, BanditInstance):
+        refuse("an instance", rewards=rewards, noise=noise)
+        return play_instance(agent, actions, rounds, seed, start, truth)
+    means = None
+    if isinstance(actions, Rounds):
+        refuse("rounds", rewards=rewards, noise=noise)
+        noise = actions.noise if agent.weighs else None
+        actions, means, rewards = actions
+    if rewards is None:
+        raise ValueError("rewards must be given with an array of actions, got None")
+    for name, value in (("rounds", rounds), ("start", start)):
+        if value is not None:
+            raise ValueError(f"{name} goes with an instance, not with an array of actions")
+    return play_arrays(agent, actions, rewards, means, noise, truth)
 
 
 def refuse(what: str, **given: object) -> None:
@@ -33,7 +68,7 @@ def refuse(what: str, **given: object) -> None:
 
 
 def play_instance(
-    agent: BanditAlgorithm,
+    agent: BanditAgent,
     instance: BanditInstance,
     rounds: SupportsIndex | None,
     seed: int | np.random.SeedSequence,
@@ -50,7 +85,7 @@ def play_instance(
 
 
 def traces(
-    agent: BanditAlgorithm,
+    agent: BanditAgent,
     instance: BanditInstance,
     first: int,
     length: int,
@@ -69,7 +104,7 @@ def traces(
 
 
 def instance_rounds(
-    agent: BanditAlgorithm,
+    agent: BanditAgent,
     instance: BanditInstance,
     rounds: SupportsIndex | None,
     start: SupportsIndex | None,
@@ -80,7 +115,7 @@ def instance_rounds(
     if rounds is None:
         raise ValueError("rounds must be given with an instance, got None")
     length = check.count("rounds", rounds, least=0, most=LARGEST_TRACE)
-    agent._check_total("rounds", length)
+    agent._ledger.check_total("rounds", length)
     first = agent.rounds if start is None else check.count("start", start, least=0)
     noise, norm = getattr(agent, "noise", math.inf), getattr(agent, "norm", math.inf)
     if agent.certified and (instance.noise > noise or instance.norm > norm * (1 + 1e-9)):
@@ -98,7 +133,7 @@ def instance_rounds(
 
 
 def _play_pieces(
-    agent: BanditAlgorithm,
+    agent: BanditAgent,
     instance: BanditInstance,
     first: int,
     seed: int | np.random.SeedSequence,
@@ -111,7 +146,7 @@ def _play_pieces(
         check_norms("actions of the instance", offered.actions, agent.action_norm)
         noise = None
         if agent.weighs and offered.noise is not None:
-            noise = agent._noise("noise of the instance", offered.noise, offered.noise.shape)
+            noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
         part = trace.part(done, done + len(offered.rewards))
         _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
         write_gaps(part, offered.means)
@@ -122,7 +157,7 @@ def _play_pieces(
 
 
 def play_arrays(
-    agent: BanditAlgorithm,
+    agent: BanditAgent,
     actions: ArrayLike,
     rewards: ArrayLike,
     means: Array | None,
@@ -131,13 +166,13 @@ def play_arrays(
 ) -> Trace:
     """Play rounds that are given as arrays; there are gaps in the trace where means or truth tell them."""
     X, y = offered_rounds(actions, rewards, agent.dim, agent.action_norm)
-    scales = None if noise is None else agent._noise("noise", noise, y.shape[:1])
+    scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape[:1])
     mu = truth_vector(truth, agent.dim)
     if means is None and mu.size > 0:
         means = X @ mu
     trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0)
     with agent._lock:
-        agent._check_total("rewards", len(y))
+        agent._ledger.check_total("rewards", len(y))
         _play_checked(agent, X, y, mu, trace, scales)
     if means is not None:
         write_gaps(trace, means)
@@ -145,10 +180,79 @@ def play_arrays(
 
 
 def _play_checked(
-    agent: BanditAlgorithm, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
+    agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
 ) -> None:
     """By the agent's own ``_play``, or one round after the other if each has its own noise."""
     if noise is None:
         agent._play(X, y, truth, trace)
     else:
-        agent._loop(X, y, truth, trace, noise)
+        play_rounds(agent, X, y, truth, trace, noise)
+
+
+# -- one round after the other -----------------------------------------------------------------
+
+
+def decide(
+    agent: BanditAgent, X: Array, fixed: bool
+) -> tuple[int, int, float, float, float, float, float, bool]:
+    """As ``BanditAgent._decide``, by the choice and the bounds of the algorithm."""
+    if not fixed:
+        check_norms("actions", X, agent.action_norm)
+    index, level = agent._choose(X)
+    values = agent._bounds(X)
+    mean, width, ucb, lcb = (float(column[index]) for column in values)
+    low, high = agent.reward_range or (-math.inf, math.inf)
+    certificate, refuted = math.nan, False
+    if agent.certified:
+        best = min(float(values[2].max()), high)
+        certificate, refuted = agent._certify(best, min(ucb, high), max(lcb, low))
+    ucb, lcb = min(max(ucb, low), high), min(max(lcb, low), high)
+    return int(index), int(level), mean, width, ucb, lcb, certificate, refuted
+
+
+def play_rounds(
+    agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
+) -> None:
+    """Choose and learn one round after the other; each with its own noise if it is given."""
+    for t, rewards in enumerate(y):
+        offered = X if X.ndim == 2 else X[t]
+        if trace.covered is not None:
+            trace.covered[t] = agent._covers(truth, offered)
+        k, level, _, _, _, _, certificate, refuted = agent._decide(offered, False)
+        if refuted:
+            agent._refute()
+        known = offered[k].copy(), float(rewards[k]), level, 1
+        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t])), 1)
+        trace.index[t], trace.level[t], trace.reward[t] = k, level, rewards[k]
+        trace.certificate[t] = certificate if agent.consistent else math.nan
+
+
+def absorb(
+    agent: BanditAgent,
+    actions: ArrayLike,
+    rewards: ArrayLike,
+    noise: ArrayLike | None,
+    levels: ArrayLike | None,
+) -> None:
+    """As ``BanditAgent.absorb``."""
+    words = f"left alone with {type(agent).__name__}, whose proof forbids it"
+    check.require(agent.absorbs or levels is not None, "absorb", words, "rounds")
+    X, y = logged_rounds(actions, rewards, agent.dim, agent.action_norm)
+    agent._check_logged(X)
+    scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape)
+    decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())
+    with agent._lock:
+        agent._ledger.check_total("actions", len(y))
+        if scales is None and decided is None:
+            agent._absorb(X, y)
+        else:
+            learn_rounds(agent, X, y, decided, scales)
+
+
+def learn_rounds(
+    agent: BanditAgent, X: Array, y: Array, levels: Sequence[int] | None, noise: Array | None
+) -> None:
+    """Learn logged rounds one after the other, at their levels and with their noise if these are given."""
+    for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
+        known = x.copy(), value, 0 if levels is None else levels[k], 1
+        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k])), 1)

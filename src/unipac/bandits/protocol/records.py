@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -183,6 +184,12 @@ class Trace:
             None if self.gap is None else self.gap[cut],
             None if self.covered is None else self.covered[cut],
         )
+
+
+def agent_table(title: str, facts: Mapping[str, Any], levels: Sequence[Level]) -> str:
+    """What is known of an agent, for notebooks."""
+    text = notebook.table(title.strip("<>"), ("", ""), facts.items())
+    return text + (notebook.table("Levels", Level._fields, levels) if levels else "")
 
 
 def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:

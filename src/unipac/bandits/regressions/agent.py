@@ -6,7 +6,7 @@ from a round. To files go the factors; log-determinants follow from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
+from unipac._jit import jit
 from unipac._memory import require_room
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.linalg import levels as stack
 from unipac.linalg import ridge
 from unipac.linalg.fast.evaluate import evaluate_all
@@ -26,6 +27,8 @@ from unipac.theory import radii
 from unipac.theory.elimination import fixed_design
 
 Array = NDArray[np.float64]
+
+_learn_entry = stack._learn
 
 MISSING = -1
 """The entry of a regression that has no data and no place yet."""
@@ -48,16 +51,23 @@ def evaluated(levels: Levels, entry: int, Y: Array, regularization: float) -> tu
     return mean, np.sqrt(width2)
 
 
+@jit
 def insert(
-    levels: Levels, entries: Iterable[int], x: Array, y: float, times: int, regularization: float
+    levels: Levels,
+    entries: NDArray[np.int64],
+    x: Array,
+    y: float,
+    times: int,
+    regularization: float,
 ) -> None:
     """Let some of the regressions learn ``times`` equal rounds."""
-    S, d = levels.rows.shape[:2]
+    S, d, _ = levels.rows.shape
+    first, once = int(np.int64(0)), int(np.int64(1))
     means, width2, below = np.empty(S), np.empty(S), np.empty(d + 2)
-    evaluate_all(levels.rows, 1, S, np.ascontiguousarray(x)[None], 0, 1, means, width2)
-    for entry in entries:
-        stack._learn(levels, entry + 1, x, y, times, width2, regularization, below)
-        levels.size[entry] += times
+    evaluate_all(levels.rows, once, S, x.reshape((1, d)), first, once, means, width2)
+    for i in range(entries.size):
+        _learn_entry(levels, entries[i] + 1, x, y, times, width2, regularization, below)
+        levels.size[entries[i]] += times
 
 
 def saved(levels: Levels) -> Saved:
@@ -91,15 +101,9 @@ class RegressionsAgent(BanditAgent):
     {parameters}
     """
 
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
+    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -120,12 +124,12 @@ class RegressionsAgent(BanditAgent):
 
     def _sound(self, size: NDArray[np.int64]) -> bool:
         """Whether the regressions can have so many rounds; entry 0 has them all."""
-        return bool(size[0] == self._rounds)
+        return bool(size[0] == self.rounds)
 
     def _restored(self, saved: Any) -> Levels:
         S, count = len(saved.size), self._entries()
         sound = count == S if count is not None else 1 <= S <= stack.MOST_LEVELS
-        if not sound or saved.size.max() > self._rounds or not self._sound(saved.size):
+        if not sound or saved.size.max() > self.rounds or not self._sound(saved.size):
             raise ValueError("the regressions are not those of so many rounds")
         return restored(saved, self.dim, self.regularization, self.action_norm)
 
@@ -144,6 +148,11 @@ class RegressionsAgent(BanditAgent):
         """The radius of one side of one direction, if the actions do not depend on the noise; fails with p."""
         return fixed_design(p, noise=self.noise, norm=self.norm, regularization=self.regularization)
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
+    def _insertion(self, entries: Sequence[int], x: Array, y: float, times: int) -> Step:
+        """The step by which some of the regressions learn."""
+        where = np.array(entries, dtype=np.int64)
+        return insert, (self.state, where, x, y, times, self.regularization)
+
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
-        insert(self.state, (0,), x, y, times, self.regularization)
+        return self._insertion((0,), x, y, times)

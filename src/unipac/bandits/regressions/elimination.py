@@ -1,12 +1,13 @@
 """The family of SupLinUCB: a round descends through levels or stages, each of which leaves fewer actions.
 
 ``EliminatingAgent`` turns the way down into a decision and its certificate. ``StagedAgent`` has the stages of a known
-horizon, as Auer (2002) and Chu et al. (2011) have them.
+number of rounds, as Auer (2002) and Chu et al. (2011) have them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._inputs import check_norms
+from unipac.bandits.protocol.agent import Step
 from unipac.bandits.protocol.verdict import Verdict
-from unipac.bandits.regressions.agent import RegressionsAgent, insert
+from unipac.bandits.regressions.agent import RegressionsAgent
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -29,10 +31,7 @@ class EliminatingAgent(RegressionsAgent):
     {parameters}
     """
 
-    @property
-    def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
-        return True
+    certified = True
 
     def _descend(self, X: Array) -> tuple[int, int, list[Any]]:
         """The row chosen, the level that learns from it (0 if none), and what was passed."""
@@ -48,11 +47,9 @@ class EliminatingAgent(RegressionsAgent):
         k, level, used = self._descend(X)
         values = self._clipped(X)
         mean, width, ucb, lcb = (float(column[k]) for column in values)
-        certificate, refuted = math.nan, False
-        if self._consistent:
-            certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
-            for passed in used:
-                certificate = min(certificate, max(0.0, self._gap(passed, X, k)))
+        certificate, refuted = self._certify(float(values[2].max()), ucb, lcb)
+        for passed in used:
+            certificate = min(certificate, max(0.0, self._gap(passed, X, k)))
         return Verdict(k, level, mean, width, ucb, lcb, certificate, refuted)
 
 
@@ -66,7 +63,7 @@ class Stage(NamedTuple):
 
 @agent
 class StagedAgent(EliminatingAgent):
-    """Goes down the stages of a known horizon T; on each of them every action is bounded by itself.
+    """Goes down the stages of T rounds, a known number; on each of them every action is bounded by itself.
 
         stage s = 1, ..., ⌈½ log₂ T⌉ + 1, A = D_t; means and errors w of stage s on A
           all w ≤ 1/√T, or the last stage: play argmax ucb, no stage learns
@@ -80,25 +77,24 @@ class StagedAgent(EliminatingAgent):
     """
 
     theorem: ClassVar[str] = "regret"
-    absorbs: ClassVar[bool] = False
+    absorbs = False
 
-    horizon: int = parameter(
-        default=None,
+    moved: ClassVar[Mapping[str, str]] = {"horizon": "T is total_rounds"}
+
+    total_rounds: int = parameter(
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="T, how many rounds there will be; must be given",
+        words="T, how many rounds there will be",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
 
     def _entries(self) -> int:
-        return math.ceil(0.5 * math.log2(self.horizon)) + 1
+        return math.ceil(0.5 * math.log2(self.total_rounds)) + 1
 
     def _level_range(self) -> tuple[int, int]:
         return 0, self._entries()
 
     def _sound(self, size: NDArray[np.int64]) -> bool:
-        return int(size.sum()) <= self._rounds
+        return int(size.sum()) <= self.rounds
 
     def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
         """Means of the rows of X in a stage, and errors that one side of one of them exceeds with that probability."""
@@ -112,7 +108,7 @@ class StagedAgent(EliminatingAgent):
 
     def _gap(self, passed: Stage, X: Array, k: int) -> float:
         trivial = self.norm * float(np.linalg.norm(X - X[k], axis=1).max())
-        if self._rounds + len(self._pending) >= self.horizon:
+        if self.rounds + len(self._ledger.pending) >= self.total_rounds:
             return trivial
         lower = (passed.mean - passed.error)[passed.alive == k]
         return min(trivial, float((passed.mean + passed.error).max() - lower[0]))
@@ -120,18 +116,17 @@ class StagedAgent(EliminatingAgent):
     def _descend(self, X: Array) -> tuple[int, int, list[Stage]]:
         last, used = self._entries(), []
         alive: Rows = np.arange(len(X))
-        failure = self.delta / (2.0 * self.horizon * len(X) * last)
+        failure = self.delta / (2.0 * self.total_rounds * len(X) * last)
         for stage in range(1, last + 1):
             mean, error = self._stage(stage, X[alive], failure)
             used.append(Stage(alive, mean, error))
             upper = mean + error
-            if stage == last or (error <= 1.0 / math.sqrt(self.horizon)).all():
+            if stage == last or (error <= 1.0 / math.sqrt(self.total_rounds)).all():
                 break
             if (error > 2.0**-stage).any():
                 return int(alive[int(error.argmax())]), stage, used
             alive = alive[upper >= upper.max() - 2.0 ** (1 - stage)]
         return int(alive[int(upper.argmax())]), 0, used
 
-    def _learn(self, x: Array, y: float, level: int, times: int) -> None:
-        if level > 0:
-            insert(self.state, (level - 1,), x, y, times, self.regularization)
+    def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        return self._insertion((level - 1,), x, y, times) if level > 0 else self.state
