@@ -99,7 +99,7 @@ def test_backward(benchmark: Any, agent: str) -> None:
 @pytest.mark.parametrize("agent", ["FLUTE", "NestedFLUTE", "LSVIUCB"])
 def test_play_100_episodes(benchmark: Any, agent: str) -> None:
     mdp = unipac.envs.river_swim(n_states=6, horizon=10)
-    options = {"episodes": 100} if agent == "LSVIUCB" else {}
+    options = {"total_episodes": 100} if agent == "LSVIUCB" else {}
 
     def play() -> None:
         getattr(unipac, agent)(mdp.features, horizon=10, **options).play(mdp, episodes=100, seed=0)

@@ -143,7 +143,7 @@ def lsvi_ucb(episodes: int) -> float:
 
     def run() -> None:
         for seed in range(calls):
-            agent = unipac.LSVIUCB(mdp.features, horizon=mdp.horizon, episodes=episodes)
+            agent = unipac.LSVIUCB(mdp.features, horizon=mdp.horizon, total_episodes=episodes)
             agent.play(mdp, episodes=episodes, seed=seed)
 
     return seconds(run) / calls

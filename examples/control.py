@@ -84,7 +84,7 @@ def main() -> None:
     agent = unipac.LSVIUCB(
         feature_map=features,
         horizon=HORIZON,
-        episodes=arguments.episodes,
+        total_episodes=arguments.episodes,
         radius="mixture",
         bonus_scale=0.02,
         regularization=0.1,

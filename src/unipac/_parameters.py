@@ -49,19 +49,31 @@ def agent(cls: T) -> T:
     made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
     if made.__doc__ and "{parameters}" in made.__doc__:
         made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
-    if "aliases" in vars(made):
-        made.__init__ = _with_aliases(made.__init__, made.aliases)
+    if moved := _moved(made):
+        made.__init__ = _refusing(moved, made.__init__)
     return cast(T, made)
 
 
-def _with_aliases(init: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
-    """A constructor that takes some arguments by another name too: one that the attribute cannot have."""
+def _moved(cls: type) -> dict[str, str]:
+    """Keywords that a class no longer takes, each with the sentence that says what to use."""
+    moved: dict[str, str] = {}
+    taken = {entry.name for entry in declared(cls)}
+    for base in reversed(cls.__mro__):
+        moved |= vars(base).get("moved", {})
+    return {name: sentence for name, sentence in moved.items() if name not in taken}
+
+
+def _refusing(moved: Mapping[str, str], init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that refuses keywords which have moved, with their sentence."""
 
     @functools.wraps(init)
-    def renamed(self: Any, *values: Any, **named: Any) -> None:
-        init(self, *values, **{aliases.get(name, name): value for name, value in named.items()})
+    def checked(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name in moved:
+                raise ValueError(moved[name])
+        init(self, *values, **named)
 
-    return renamed
+    return checked
 
 
 def _arguments(cls: type) -> str:

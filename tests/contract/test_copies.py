@@ -29,7 +29,7 @@ BANDITS = {
 EPISODIC = {
     "FLUTE": lambda mdp: unipac.FLUTE(mdp.features, horizon=mdp.horizon),
     "NestedFLUTE": lambda mdp: unipac.NestedFLUTE(mdp.features, horizon=mdp.horizon),
-    "LSVIUCB": lambda mdp: unipac.LSVIUCB(mdp.features, horizon=mdp.horizon, episodes=100),
+    "LSVIUCB": lambda mdp: unipac.LSVIUCB(mdp.features, horizon=mdp.horizon, total_episodes=100),
 }
 
 
@@ -116,7 +116,7 @@ def test_a_copied_episodic_agent_goes_on_alone(name, way):
 def test_a_copied_agent_with_a_feature_map_goes_on_alone(name, way, replan):
     """Copied in the middle of an episode, whose rewards both then see."""
     tiles = TileCoding([0.0], [1.0], 2, bins=3, tilings=2)
-    more = {"episodes": 300} if name == "LSVIUCB" else {}
+    more = {"total_episodes": 300} if name == "LSVIUCB" else {}
     agent = unipac.AGENTS[name](feature_map=tiles, horizon=3, replan=replan, bonus_scale=0.01, **more)
 
     def play(agent, steps, seed):
@@ -151,7 +151,7 @@ def test_the_text_of_an_agent_says_how_far_it_is():
     agent.play(np.eye(3), np.zeros((300, 3)))
     agent.choose(np.eye(3))
     assert repr(agent) == "<NestedOFUL(3, noise=0.3): 300 rounds, 1 pending>"
-    agent = unipac.LSVIUCB(np.eye(2)[None], horizon=2, episodes=10**4)
+    agent = unipac.LSVIUCB(np.eye(2)[None], horizon=2, total_episodes=10**4)
     assert (
         repr(agent)
         == "<LSVIUCB(<1x2x2 array>, horizon=2, n_actions=2, dim=2, total_episodes=10000): 0 episodes>"

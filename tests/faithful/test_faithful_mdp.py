@@ -22,7 +22,7 @@ AGENTS = {"FLUTE": unipac.FLUTE, "NestedFLUTE": unipac.NestedFLUTE, "LSVIUCB": u
 def pair(name, mdp, *, scale, regularization, replan):
     """An agent with the mixture radius, and its judge."""
     H = mdp.horizon
-    extra = {"episodes": 10**6} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 10**6} if name == "LSVIUCB" else {}
     agent = AGENTS[name](
         mdp.features,
         horizon=H,
@@ -187,7 +187,7 @@ def test_flute_with_one_stage_is_upac_oful():
 
 def test_one_hot_widths_are_counts():
     mdp = river_swim(n_states=3, horizon=2)
-    agent = unipac.LSVIUCB(mdp.features, horizon=2, episodes=300, regularization=4.0)
+    agent = unipac.LSVIUCB(mdp.features, horizon=2, total_episodes=300, regularization=4.0)
     agent.play(mdp, episodes=300, seed=0)
     visits = 1 / agent.state.data.width2[:, 0] - 4.0
     np.testing.assert_allclose(visits, np.rint(visits), atol=1e-9)
@@ -197,7 +197,7 @@ def test_one_hot_widths_are_counts():
 def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
     mdp = random_simplex(n_states=4, n_actions=2, dim=3, horizon=3, seed=2)
     agent = unipac.LSVIUCB(
-        mdp.features, horizon=3, episodes=500, radius="mixture", bonus_scale=0.0, regularization=0.1
+        mdp.features, horizon=3, total_episodes=500, radius="mixture", bonus_scale=0.0, regularization=0.1
     )
     agent.play(mdp, episodes=500, seed=1)
     data = agent.state.data
@@ -216,7 +216,7 @@ def test_without_bonus_the_plan_is_value_iteration_on_the_ridge_model():
 def test_certified_runs_are_optimistic_everywhere(name):
     """Radius "finite": Q ≥ Q* in every plan of 20 runs; a bonus of zero fails (negative control)."""
     mdp = river_swim(n_states=3, horizon=3)
-    extra = {"episodes": 2000} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 2000} if name == "LSVIUCB" else {}
     q_star = mdp.optimal_q()
 
     def always_above(seed, scale):
@@ -255,7 +255,7 @@ def test_the_aggregate_certificate_bounds_the_regret():
 def test_the_certificate_of_an_episode(name):
     """Never below the exact gap in 5 certified runs of 10^5 episodes, changes nothing, and comes down."""
     mdp = river_swim(n_states=3, horizon=3)
-    extra = {"episodes": 10**6} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 10**6} if name == "LSVIUCB" else {}
     for seed in range(5):
         asked, silent = (AGENTS[name](mdp.features, horizon=3, radius="finite", **extra) for _ in range(2))
         certificates = []
@@ -310,7 +310,7 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
     """
     regularization, episodes, replan = 0.1, 150, "lazy" if horizon == 2 else "always"
     mdp = random_simplex(n_states=2, n_actions=2, dim=2, horizon=horizon, seed=1)
-    extra = {"episodes": episodes + 1} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": episodes + 1} if name == "LSVIUCB" else {}
     agent = AGENTS[name](
         mdp.features, horizon=horizon, radius="finite", delta=DELTA, regularization=regularization,
         bonus_scale=scale, replan=replan, **extra,
@@ -370,7 +370,7 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
 def test_the_radius_of_every_stage_is_that_of_the_theory(name):
     """With what is left after a stage; at the last one there is no noise, and the ridge is all."""
     mdp = random_simplex(n_states=3, n_actions=2, dim=3, horizon=4, seed=1)
-    extra = {"episodes": 500} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 500} if name == "LSVIUCB" else {}
     agent = AGENTS[name](mdp.features, horizon=4, radius="finite", regularization=0.5, **extra)
     agent.play(mdp, episodes=300, seed=0)
     data = agent.state.data
@@ -456,7 +456,7 @@ def test_learning_from_a_gymnasium_environment(progress, capsys):
 def test_counted_and_stored_agents_are_the_same(name, tmp_path):
     """Driven through the same transitions, saved and loaded on the way, in the middle of an episode."""
     mdp = random_simplex(n_states=5, n_actions=3, dim=4, horizon=3, seed=3)
-    extra = {"episodes": 10**4} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 10**4} if name == "LSVIUCB" else {}
     common = {"horizon": 3, "radius": "mixture", "bonus_scale": 0.1, "replan": "lazy", **extra}
     counted = AGENTS[name](mdp.features, **common)
 
@@ -545,7 +545,7 @@ def test_ending_early_is_worth_zero_on_any_scale(name, stored):
     given = (
         {"feature_map": lambda s: features[s], "n_actions": 2, "dim": 2} if stored else {"features": features}
     )
-    extra = {"episodes": 1000} if name == "LSVIUCB" else {}
+    extra = {"total_episodes": 1000} if name == "LSVIUCB" else {}
     agent = AGENTS[name](
         **given,
         horizon=4,
@@ -570,7 +570,8 @@ def test_terminated_and_truncated():
     """After `terminated` the next state counts nothing, after `truncated` it does; both end the episode."""
     features = np.eye(2)[:, None, :]  # two states, one action
     kept, ended = (
-        unipac.LSVIUCB(features, horizon=2, episodes=100, radius="mixture", bonus_scale=0.0) for _ in range(2)
+        unipac.LSVIUCB(features, horizon=2, total_episodes=100, radius="mixture", bonus_scale=0.0)
+        for _ in range(2)
     )
     for agent, flags in ((kept, (False, True)), (ended, (True, False))):
         for _ in range(50):
@@ -651,7 +652,7 @@ def test_learning_ends_in_the_optimum():
         (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=0), "horizon must be an integer >= 1"),
         (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=2, radius="ucb"), "radius must be one of"),
         (lambda agent, mdp: unipac.FLUTE(mdp.features, horizon=2, replan="often"), "replan must be one of"),
-        (lambda agent, mdp: unipac.LSVIUCB(mdp.features, horizon=2, episodes=0), "episodes must be"),
+        (lambda agent, mdp: unipac.LSVIUCB(mdp.features, horizon=2, total_episodes=0), "episodes must be"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(call, message):

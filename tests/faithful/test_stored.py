@@ -152,7 +152,7 @@ def test_equals_the_agents_that_count(name, replan):
         bonus_scale=0.1,
         regularization=1.0,
         replan=replan,
-        **({"episodes": 10**6} if name == "LSVIUCB" else {}),
+        **({"total_episodes": 10**6} if name == "LSVIUCB" else {}),
     )
     rng = np.random.default_rng(0)
     for k in range(1000):

@@ -78,6 +78,6 @@ def test_other_features_of_the_next_state():
 def test_what_is_refused():
     mdp = river_swim(3, 3)
     with pytest.raises(ValueError, match=r"psi must be of shape \(3, d'\) and of rank d'"):
-        unipac.UCMatrixRL(mdp.features, horizon=3, episodes=5, psi=np.ones((3, 2)))
+        unipac.UCMatrixRL(mdp.features, horizon=3, total_episodes=5, psi=np.ones((3, 2)))
     with pytest.raises(ValueError, match="reward_range must be"):
-        unipac.UCMatrixRL(mdp.features, horizon=3, episodes=5, reward_range=(0, 2))
+        unipac.UCMatrixRL(mdp.features, horizon=3, total_episodes=5, reward_range=(0, 2))

@@ -246,7 +246,7 @@ def test_lsvi_ucb_holds_beyond_the_episodes_it_was_told():
     assert scaled.guarantee == "none"
     with pytest.raises(ValueError, match="radius"):
         unipac.LSVIUCB(
-            feature_map=lambda s: np.eye(2), n_actions=2, dim=2, horizon=2, episodes=1, radius="vertex"
+            feature_map=lambda s: np.eye(2), n_actions=2, dim=2, horizon=2, total_episodes=1, radius="vertex"
         )
 
 

@@ -17,7 +17,7 @@ def test_a_certified_run_that_is_not_vacuous(capsys):
     K = 2 * 10**6
     q_star = mdp.optimal_q()
     agents = {
-        "LSVIUCB": lambda: unipac.LSVIUCB(mdp.features, horizon=3, episodes=K, radius="finite"),
+        "LSVIUCB": lambda: unipac.LSVIUCB(mdp.features, horizon=3, total_episodes=K, radius="finite"),
         "NestedFLUTE(always)": lambda: unipac.NestedFLUTE(mdp.features, horizon=3, replan="always"),
         "NestedFLUTE": lambda: unipac.NestedFLUTE(mdp.features, horizon=3),
         "FLUTE": lambda: unipac.FLUTE(mdp.features, horizon=3, radius="finite"),
@@ -66,7 +66,7 @@ def test_lazy_is_cheap(scale, capsys):
         agents = {
             "lazy": unipac.NestedFLUTE(mdp.features, **common),
             "always": unipac.NestedFLUTE(mdp.features, **common, replan="always"),
-            "LSVIUCB": unipac.LSVIUCB(mdp.features, episodes=10**5, **common),
+            "LSVIUCB": unipac.LSVIUCB(mdp.features, total_episodes=10**5, **common),
             "FLUTE": unipac.FLUTE(mdp.features, **common),
         }
         for name, agent in agents.items():
@@ -97,7 +97,7 @@ def test_nested_stops_where_lsvi_ucb_does_not(capsys):
     for K in (10**5, 10**6, 10**7):
         mdp = lsvi_killer(forced=K)
         agents = {
-            "LSVIUCB": unipac.LSVIUCB(mdp.features, horizon=1, episodes=K + 1000, radius="mixture"),
+            "LSVIUCB": unipac.LSVIUCB(mdp.features, horizon=1, total_episodes=K + 1000, radius="mixture"),
             "NestedFLUTE": unipac.NestedFLUTE(mdp.features, horizon=1, radius="mixture"),
         }
         for name, agent in agents.items():

@@ -40,7 +40,7 @@ class LSVIUCB(LinearAgent):
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)
-    >>> agent = LSVIUCB(mdp.features, horizon=3, episodes=100, radius="monotone")
+    >>> agent = LSVIUCB(mdp.features, horizon=3, total_episodes=100, radius="monotone")
     >>> trace = agent.play(mdp, episodes=100, seed=0)
     >>> bool((trace.bound >= mdp.optimal_value()[0]).all()), bool((trace.certificate >= trace.gap).all())
     (True, True)
@@ -52,10 +52,9 @@ class LSVIUCB(LinearAgent):
     total_episodes: int = parameter(
         check=check.count,
         words="K, for how many episodes the radius is made; nothing is certified beyond, except by the radii "
-        '"monotone" and "vertex", which hold for all. Also given as ``episodes``',
+        '"monotone" and "vertex", which hold for all',
     )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     radius: str = parameter(
         default="theorem",
         check=check.choice("theorem", "finite", "mixture", *FOR_ALL_TIMES),

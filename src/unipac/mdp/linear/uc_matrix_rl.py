@@ -12,6 +12,7 @@ nothing is certified then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class UCMatrixRL(EpisodicAgent):
 
     >>> from unipac.envs import random_simplex
     >>> mdp = random_simplex(3, 2, 2, 2)
-    >>> agent = UCMatrixRL(mdp.features, horizon=2, episodes=50)
+    >>> agent = UCMatrixRL(mdp.features, horizon=2, total_episodes=50)
     >>> trace = agent.play(mdp, episodes=50, seed=0)
     >>> bool((trace.bound + 1e-9 >= trace.gap).all()), agent.guarantee
     (True, 'regret')
@@ -67,11 +68,8 @@ class UCMatrixRL(EpisodicAgent):
     regularization: float = parameter(
         default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
     )
-    total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the radius is made. Also given as ``episodes``"
-    )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    total_episodes: int = parameter(check=check.count, words="K, for how many episodes the radius is made")
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:

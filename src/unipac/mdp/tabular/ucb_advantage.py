@@ -20,6 +20,7 @@ any c_4 keeps Q above Q*. It keeps no model: O(H) time for an episode. Vacuous b
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ class UCBAdvantage(TabularAgent):
     Example:
         >>> from unipac.envs import river_swim
         >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> trace = UCBAdvantage(3, 2, horizon=3, episodes=300).play(mdp, episodes=300, seed=0)
+        >>> trace = UCBAdvantage(3, 2, horizon=3, total_episodes=300).play(mdp, episodes=300, seed=0)
         >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
         True
     """
@@ -101,10 +102,9 @@ class UCBAdvantage(TabularAgent):
     )
     total_episodes: int = parameter(
         check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
+        words="K, for how many episodes the bonus is made; nothing is certified beyond",
     )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     reference_factor: float = parameter(
         default=1.0, check=check.positive, words="c_4, of the visits after which a reference settles"
     )

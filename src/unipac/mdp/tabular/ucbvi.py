@@ -20,6 +20,7 @@ Beyond the paper, and not certified: rewards that are learned (their mean and âˆ
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class UCBVI(TabularAgent):
     Example:
         >>> from unipac.envs import river_swim
         >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> agent = UCBVI(3, 2, horizon=3, episodes=300, rewards=mdp.rewards[0])
+        >>> agent = UCBVI(3, 2, horizon=3, total_episodes=300, rewards=mdp.rewards[0])
         >>> trace = agent.play(mdp, episodes=300, seed=0)
         >>> bool((trace.bound >= mdp.optimal_value()[0]).all())
         True
@@ -64,10 +65,9 @@ class UCBVI(TabularAgent):
     )
     total_episodes: int = parameter(
         check=check.count,
-        words="K, for how many episodes the bonus is made; nothing is certified beyond. Also given as ``episodes``",
+        words="K, for how many episodes the bonus is made; nothing is certified beyond",
     )
-    aliases: ClassVar[dict[str, str]] = {"episodes": "total_episodes"}
-    """Other names of parameters."""
+    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     bonus: str = parameter(
         default="bernstein", check=check.choice("hoeffding", "bernstein"), words='"hoeffding" or "bernstein"'
     )
