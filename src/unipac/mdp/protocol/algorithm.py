@@ -74,8 +74,16 @@ class EpisodicAlgorithm(EpisodeLedger):
     def _plan(self) -> Plan:
         raise NotImplementedError
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Any:
         raise NotImplementedError
+
+    def _commit(self, step: Any) -> None:
+        """Learn what ``_learn`` prepared: (kernel, arguments), or a new state."""
+        if type(step) is tuple:
+            kernel, arguments = step
+            kernel(*arguments)
+        elif step is not None:
+            self.state = step
 
     @property
     def certified(self) -> bool:
@@ -129,7 +137,8 @@ class EpisodicAlgorithm(EpisodeLedger):
         """Learn from a finished episode."""
         columns = [np.array([step[i] for step in steps]) for i in (0, 1, 2, 4)]
         state, action, level, following = (column.astype(np.int64) for column in columns)
-        self._learn(Episode(state, action, level, np.array([step.reward for step in steps]), following))
+        reward = np.array([step.reward for step in steps])
+        self._commit(self._learn(Episode(state, action, level, reward, following)))
 
     def _absorb(self, episode: Episode, shares: Array, times: int) -> None:
         """Learn from an episode, its next states as shares (n, S); where ``absorbs``."""
@@ -148,7 +157,7 @@ class EpisodicAlgorithm(EpisodeLedger):
                     world.tables, world.rewards, plan.action, plan.level, self.horizon, values, world.reach
                 )
             episode = Episode(*simulate(world, plan.action, plan.level, s, uniforms[k]))
-            self._learn(episode)
+            self._commit(self._learn(episode))
             self._episodes += 1
             trace.gap[k] = world.optimal[s] - values[0, -1, s]
             trace.level[k, : len(episode.level)] = episode.level + 1

@@ -32,9 +32,6 @@ from unipac.theory import mdp_bounds, mdp_radii
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FINITE_ONLY = ("finite", "monotone", "vertex")
-"""Radii for finitely many states."""
-
 FeatureFunction = Callable[[Any], ArrayLike]
 """From an observation to features (n_actions, dim) of norm at most 1."""
 
@@ -101,9 +98,8 @@ class LinearAgent(ByWay):
             self.n_states, self.n_actions, self.dim = self.features.shape
         else:
             check.require(callable(self.feature_map), "feature_map", "a function", self.feature_map)
-            finite = self.radius in FINITE_ONLY
-            expected = f"other than {self.radius!r} with a feature_map"
-            check.require(not finite, "radius", expected, self.radius)
+            expected = "other than 'finite' with a feature_map"
+            check.require(self.radius != "finite", "radius", expected, self.radius)
             self.n_states = 0
             told = (getattr(self.feature_map, name, getattr(self, name)) for name in ("n_actions", "dim"))
             self.n_actions, self.dim = map(check.count, ("n_actions", "dim"), told)
