@@ -213,7 +213,7 @@ def q_to_learn(toy, agent, most, seed):
         epsilon = max(agent.epsilon_end, agent.epsilon_start * (1 - k / agent.epsilon_decay))
         s = int(rng.choice(toy.S, p=toy.initial))
         tables = toy.chance, toy.reward, toy.after
-        agent._learn(Episode(*_eager(*tables, Q, epsilon, s, rng.random((toy.horizon, 3)))))
+        agent._commit(agent._learn(Episode(*_eager(*tables, Q, epsilon, s, rng.random((toy.horizon, 3))))), 0)
     return watch.found
 
 
@@ -232,7 +232,7 @@ def to_learn(toy, agent, most, seed):
         recommended.see(k, advised)
         if played.found < np.inf and (not advises or recommended.found < np.inf):
             break
-        agent._learn(toy.episode(np.ascontiguousarray(plan.action[:, 0]), rng))
+        agent._commit(agent._learn(toy.episode(np.ascontiguousarray(plan.action[:, 0]), rng)), 0)
     return played.found, recommended.found, plan, (value, advised)
 
 

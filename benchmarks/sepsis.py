@@ -65,7 +65,9 @@ def psrl(episodes, seed):
         if plan is None or k - planned >= min(1000, 0.02 * planned):
             plan, planned, plans = agent._plan(), k, plans + 1
         row = np.ascontiguousarray(uniforms[k % 1024, 1:])
-        agent._learn(Episode(*simulate(WORLD, plan.action, plan.level, starts[k % 1024], row)))
+        agent._commit(
+            agent._learn(Episode(*simulate(WORLD, plan.action, plan.level, starts[k % 1024], row))), 0
+        )
         if k + 1 in MARKS:
             spent = time.process_time() - began
             shown(

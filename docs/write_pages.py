@@ -1,4 +1,4 @@
-"""Write what the site takes from the code: the reference, the list of agents, the menu in mkdocs.yml.
+"""Write what follows from the code: the reference, the list of agents, the menu in mkdocs.yml, the stubs of packages.
 
 python docs/write_pages.py [--check]
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
-import pkgutil
+import itertools
 import re
 import sys
 import types
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from unipac import registry
+from unipac import _lazy, registry
 from unipac.bandits import BanditAgent
 from unipac.features import Encoder, Features
 from unipac.mdp import EpisodicAgent
@@ -57,31 +58,25 @@ BEGIN, END = "  # the agents: written by docs/write_pages.py", "  # end of the a
 
 
 def public(package: str) -> list[str]:
-    """The names of a package: those of its ``__all__`` and its agents."""
-    module = importlib.import_module(package)
-    agents = registry.below(package) if package != "unipac" else ()
-    return sorted({*module.__all__, *agents}, key=lambda name: (name.lower(), name))
+    """The names of a package."""
+    return sorted(importlib.import_module(package).__all__, key=lambda name: (name.lower(), name))
 
 
-def assigned(package: str, name: str) -> tuple[str, str]:
-    """The module that assigns a name, and the string below the assignment."""
-    root = importlib.import_module(package)
-    inner = pkgutil.walk_packages(root.__path__, f"{package}.") if hasattr(root, "__path__") else ()
-    for module in [package, *(found.name for found in inner)]:
-        spec = importlib.util.find_spec(module)
-        body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body if spec and spec.origin else []
-        for statement, below in zip(body, [*body[1:], None], strict=True):
-            if isinstance(statement, ast.AnnAssign):
-                targets = [statement.target]
-            elif isinstance(statement, ast.Assign):
-                targets = statement.targets
-            else:
-                continue
-            if not any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                continue
+def assigned(module: str, name: str) -> str:
+    """The string below the assignment of a name in a module."""
+    spec = importlib.util.find_spec(module)
+    body = ast.parse(Path(str(spec and spec.origin)).read_text(encoding="utf-8")).body
+    for statement, below in itertools.pairwise([*body, ast.Pass()]):
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        elif isinstance(statement, ast.Assign):
+            targets = statement.targets
+        else:
+            continue
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             told = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-            return module, str(below.value.value) if told else ""
-    raise LookupError(f"nothing below {package} assigns {name}")
+            return str(below.value.value) if told else ""
+    raise LookupError(f"{module} does not assign {name}")
 
 
 def documented(value: Any) -> bool:
@@ -96,9 +91,8 @@ def described(package: str, name: str) -> tuple[str, str]:
         return value.__name__, inspect.getdoc(value) or ""
     if documented(value):
         return f"{value.__module__}.{value.__qualname__}", inspect.getdoc(value) or ""
-    home = registry.__name__ if name in vars(registry) else package
-    module, text = assigned(home, name)
-    return f"{module}.{name}", inspect.cleandoc(text)
+    module = _lazy.homes(package)[name]
+    return f"{module}.{name}", inspect.cleandoc(assigned(module, name))
 
 
 def home(path: str) -> str:
@@ -189,7 +183,8 @@ def agents() -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
     for package, kind in KINDS.items():
         found = [
             (name, cls.__module__.rpartition(".")[2], proven(cls), first_line(inspect.getdoc(cls) or ""))
-            for name, cls in registry.below(package).items()
+            for name in _lazy.agents(package)
+            for cls in [registry.AGENTS[name]]
         ]
         yield kind, found
 
@@ -219,6 +214,15 @@ def menu() -> str:
     return "\n".join([*lines, "      - agents/not_here.md"])
 
 
+def stub(package: str) -> str:
+    """The names of a package for type checkers: its ``__init__.pyi``."""
+    lines = ["# Written by `make pages` from the names in __init__.py and the agents in registry.py."]
+    homes = sorted(_lazy.homes(package).items(), key=lambda entry: (entry[1], entry[0].lower(), entry[0]))
+    lines += ["", *(f"from {home} import {name} as {name}" for name, home in homes)]
+    lines += ["", "__version__: str"] * (package == "unipac")
+    return "\n".join([*lines, ""])
+
+
 def pages() -> dict[Path, str]:
     """All files that this script writes, with what belongs into them."""
     written = {
@@ -226,6 +230,9 @@ def pages() -> dict[Path, str]:
     }
     written[DOCS / "reference" / "index.md"] = contents()
     written[DOCS / "agents" / "index.md"] = list_of_agents()
+    for package in ("unipac", *(f"unipac.{package}" for package in PACKAGES)):
+        module = importlib.import_module(package)
+        written[Path(str(module.__file__)).with_suffix(".pyi")] = stub(package)
     config = DOCS.parent / "mkdocs.yml"
     before, _, rest = config.read_text(encoding="utf-8").partition(BEGIN)
     written[config] = f"{before}{BEGIN}\n{menu()}\n{END}{rest.partition(END)[2]}"

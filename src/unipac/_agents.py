@@ -33,6 +33,14 @@ class Agent:
     """"bandit", "mdp" or "search"."""
     theorem: ClassVar[str] = "none"
     """What is proven of the algorithm as it stands: "uniform-PAC", "regret", "PAC" or "none"."""
+    counts_many: ClassVar[bool] = False
+    """Whether it takes many equal rounds or episodes in one exact step; some parameters may forbid it."""
+    absorbs: ClassVar[bool] = False
+    """Whether ``absorb`` takes rounds or episodes that somebody else chose."""
+    draws: ClassVar[bool] = False
+    """Whether its choices depend on random numbers."""
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Keywords that are no longer taken, each with the sentence that the constructor refuses it with."""
 
     state: Any
     """All that was learned."""
@@ -51,6 +59,11 @@ class Agent:
     def certified(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
         return False
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the assumptions still stand; False once something was seen that they exclude."""
+        return True
 
     @property
     def guarantee(self) -> str:
@@ -121,6 +134,19 @@ class Agent:
         with self._lock:
             header, arrays = described(self)
         storage.write(path, header, arrays)
+
+    def digest(self) -> str:
+        """SHA-256 of parameters, of what was learned and of what is under way; equal for agents that are equal.
+
+        Ids of decisions do not count: copies have the same digest.
+        """
+        with self._lock:
+            header, arrays = described(self)
+        return storage.digest({**header, "progress": self._without_ids(header["progress"])}, arrays)
+
+    def _without_ids(self, progress: dict[str, Any]) -> dict[str, Any]:
+        """What counts of ``_progress`` when agents are compared."""
+        return progress
 
     def __copy__(self) -> Self:
         return self._clone()

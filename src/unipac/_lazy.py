@@ -1,43 +1,63 @@
 """Names of a package that are imported when they are first asked for (PEP 562).
 
-A package says where its names are written; its agents it takes from the registry. So a package costs nothing
-until it is used, and an algorithm appears in it by its line in ``registry.py``.
+A package says once where its names are written; its agents come from the registry. So a package costs nothing
+until it is used, and an algorithm appears in it by its line in ``registry.py``. For type checkers
+``docs/write_pages.py`` writes the same into ``__init__.pyi``.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from unipac import registry
 
-def look_up(package: str, name: str, homes: Mapping[str, str]) -> Any:
-    """A name of a package: one in ``homes``, which maps it to its module, or an agent below the package.
+TABLES: dict[str, Mapping[str, str]] = {}
+"""Of each package that was imported: the module of each of its names, without those of agents."""
 
-    It is kept in the package, so that it is looked up once.
+
+def names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+
+    Args:
+        package: its name.
+        modules: names, separated by spaces, by the module that has them, as it is seen from ``unipac``; the names
+            of the package itself are modules.
     """
-    if name in homes:
-        value: Any = importlib.import_module(homes[name])
-        if homes[name] != f"{package}.{name}":  # not a module itself
-            value = getattr(value, name)
-    elif name.startswith("_") or name not in (agents := _agents_below(package)):
-        raise AttributeError(
-            f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
-        )
-    else:
-        value = agents[name]
-    setattr(sys.modules[package], name, value)
-    return value
+    TABLES[package] = {
+        name: f"unipac.{module}" if module else "unipac"
+        for module, listed in modules.items()
+        for name in listed.split()
+    }
+
+    def look_up(name: str) -> Any:
+        known = homes(package)
+        if name not in known:
+            text = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=sys.modules[package])
+        module = known[name]
+        is_module = module == package
+        found = importlib.import_module(f"{module}.{name}" if is_module else module)
+        value = found if is_module else getattr(found, name)
+        setattr(sys.modules[package], name, value)  # so that it is looked up once
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes(package)})
+
+    return sorted(homes(package)), look_up, listed
 
 
-def names(package: str, homes: Mapping[str, str]) -> list[str]:
-    """All names of a package, for ``dir``; nothing is imported."""
-    known: Iterable[str] = vars(sys.modules[package])
-    return sorted({*known, *homes, *_agents_below(package)})
+def homes(package: str) -> dict[str, str]:
+    """The names of a package, each with the module that has it; nothing is imported."""
+    return {**TABLES[package], **agents(package)}
 
 
-def _agents_below(package: str) -> Mapping[str, type[Any]]:
-    from unipac import registry  # not before an agent is asked for
-
-    return registry.below(package)
+def agents(package: str) -> dict[str, str]:
+    """The agents below a package such as "unipac.bandits", each with its module."""
+    below = f"{package}."
+    return {name: module for name, module in registry._MODULES.items() if module.startswith(below)}

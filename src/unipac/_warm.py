@@ -153,7 +153,7 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
     from unipac import envs
 
     mdp = envs.river_swim(n_states=3, horizon=3)
-    env = gymnasium.make("unipac.envs.gymnasium.env:unipac/RiverSwim-v0", n_states=3, horizon=3)
+    env = gymnasium.make("unipac.envs.gymnasium:unipac/RiverSwim-v0", n_states=3, horizon=3)
     ways: list[Way] = [
         lambda a: a.play(mdp, episodes=3, seed=0),
         lambda a: a.play(mdp, episodes=3, seed=0, initial_states=np.zeros(3, dtype=np.int64)),

@@ -98,8 +98,3 @@ FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
     )
 )
 """Feature maps that a file may name."""
-
-
-def below(package: str) -> Mapping[str, type[Any]]:
-    """The agents whose modules lie below a package, such as "unipac.bandits"."""
-    return _Lazy({name: module for name, module in _MODULES.items() if module.startswith(f"{package}.")})

@@ -85,7 +85,7 @@ def walk(agent: Any, mdp: Any, rng: Any, steps: int) -> None:
     state = int(rng.integers(mdp.n_states))
     low, high = agent.reward_range
     for _ in range(steps):
-        if agent._waiting is None:
+        if agent._ledger.waiting is None:
             agent.act(state)
         state = int(rng.integers(mdp.n_states))
         reward = low + (high - low) * rng.random()
@@ -304,7 +304,7 @@ def _check_regressions(agent: Any, state: Any) -> None:
 
 
 def _check_plan(agent: Any) -> None:
-    if not agent.n_states or agent._steps or agent._waiting is not None:
+    if not agent.n_states or agent._ledger.steps or agent._ledger.waiting is not None:
         return
     other = copy.copy(agent)
     for first, second in zip(agent._plan()[:3], other._plan()[:3], strict=True):
@@ -366,7 +366,7 @@ def _survive_mdp(agent: Any, case: cases.Case, path: Any, rng: Any) -> None:
             _allowed(policy, 0, 1)
             agent.levels(), agent.mistake_bound(0.1), agent.guarantee, repr(agent)
     for _ in range(2 * agent.horizon):
-        if agent._steps or agent._waiting is not None:
+        if agent._ledger.steps or agent._ledger.waiting is not None:
             _allowed(walk, agent, mdp, rng, 1)
     _allowed(agent.play, mdp, episodes=10, seed=2)
     _again(agent, path)

@@ -168,9 +168,9 @@ def check_bad_input(case: Case) -> None:
     for flag in (1, "yes", None, 0.0):
         refused(agent, agent.observe, 0.5, 0, flag)
         refused(agent, agent.observe, 0.5, 0, False, flag)
-    while agent._waiting is not None or agent._steps:
+    while agent._ledger.waiting is not None or agent._ledger.steps:
         agent.observe(0.5, 0)
-        if agent._steps:
+        if agent._ledger.steps:
             agent.act(0)
     for wrong in (None, "mdp", 3, object()):
         refused(agent, agent.play, wrong, episodes=1)

@@ -132,8 +132,8 @@ def test_a_copied_agent_with_a_feature_map_goes_on_alone(name, way, replan):
 
     play(agent, 100, seed=0)
     for seed in range(10):
-        play(agent, 0 if agent._steps else 1, seed)
-    assert agent._steps
+        play(agent, 0 if agent._ledger.steps else 1, seed)
+    assert agent._ledger.steps
     other = WAYS[way](agent)
     assert repr(other) == repr(agent)
     assert "stage" in repr(agent)

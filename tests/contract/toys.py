@@ -108,12 +108,14 @@ class ToyMDP(FiniteAgent):
         return np.full(self.n_states, float(self.horizon)), np.zeros(self.n_states)
 
     def _learn(self, episode):
+        number, reward, arrivals = (array.copy() for array in self.state)
         for h in range(len(episode.state)):
             place = h, episode.state[h], episode.action[h]
-            self.state.number[place] += 1
-            self.state.reward[place] += episode.reward[h]
+            number[place] += 1
+            reward[place] += episode.reward[h]
             if episode.following[h] >= 0:
-                self.state.arrivals[(*place, episode.following[h])] += 1
+                arrivals[(*place, episode.following[h])] += 1
+        return Counts(number, reward, arrivals)
 
 
 @agent
@@ -281,8 +283,8 @@ class HiddenPlan(ToyMDP):
     """Plans anew every tenth episode only, and does not keep the plan in its state."""
 
     def _plan(self):
-        if getattr(self, "_kept", None) is None or self._episodes >= self._kept[0] + 10:
-            self._kept = self._episodes, super()._plan()
+        if getattr(self, "_kept", None) is None or self.episodes >= self._kept[0] + 10:
+            self._kept = self.episodes, super()._plan()
         return self._kept[1]
 
 
@@ -299,10 +301,10 @@ class ForgetsEpisode(ToyMDP):
     """Does not save the episode under way."""
 
     def _progress(self):
-        under_way = self._steps, self._waiting
-        self._steps, self._waiting = [], None
+        under_way = self._ledger.steps, self._ledger.waiting
+        self._ledger.steps, self._ledger.waiting = [], None
         progress = super()._progress()
-        self._steps, self._waiting = under_way
+        self._ledger.steps, self._ledger.waiting = under_way
         return progress
 
 

@@ -1,11 +1,11 @@
 """Linear MDPs: optima by hand and by brute force, the checks of the assumption, Gymnasium."""
 
+import importlib
 import itertools
 import math
 import subprocess
 import sys
 import warnings
-from importlib.metadata import entry_points
 
 import gymnasium
 import numpy as np
@@ -26,7 +26,8 @@ from unipac.envs import (
     random_simplex,
     river_swim,
 )
-from unipac.envs.gymnasium.env import IDS, LinearMDPEnv, register
+from unipac.envs.gymnasium import IDS
+from unipac.envs.gymnasium.env import LinearMDPEnv
 from unipac.envs.mdps.linear_mdp import largest_integral
 from unipac.envs.mdps.planning import level_values_into
 
@@ -557,9 +558,10 @@ def test_arguments_go_to_the_factory():
     "program",
     [
         "import gymnasium, unipac",
-        "import unipac, gymnasium",
         "import gymnasium; gymnasium.make('unipac:unipac/RiverSwim-v0')",
-        "import gymnasium; gymnasium.make('unipac.envs.gymnasium.env:unipac/RiverSwim-v0')",
+        "import unipac, gymnasium; gymnasium.make('unipac.envs.gymnasium:unipac/RiverSwim-v0')",
+        "import unipac, gymnasium, unipac.envs.gymnasium; gymnasium.register_envs(unipac.envs.gymnasium)",
+        "import unipac, gymnasium; unipac.envs.LinearMDPEnv",
     ],
 )
 def test_a_fresh_process_finds_the_environments(program):
@@ -570,13 +572,9 @@ def test_a_fresh_process_finds_the_environments(program):
     assert done.stdout == "(np.int64(0), {'stage': 1})\n", done.stderr
 
 
-def test_entry_point_registers_and_leaves_what_is_there():
-    (found,) = (
-        point for point in entry_points(group="gymnasium.envs") if point.module == "unipac.envs.gymnasium.env"
-    )
-    assert found.load() is register
+def test_registering_again_leaves_what_is_there():
     before = {name: gymnasium.registry[name] for name in IDS}
-    register()
+    importlib.reload(sys.modules["unipac.envs.gymnasium"])
     assert all(gymnasium.registry[name] is spec for name, spec in before.items())
 
 

@@ -117,6 +117,6 @@ def test_what_is_refused(change, message):
 
 
 def test_gymnasium():
-    env = gymnasium.make("unipac/MixtureSwim-v0", n_states=3, horizon=2)
+    env = gymnasium.make("unipac.envs.gymnasium:unipac/MixtureSwim-v0", n_states=3, horizon=2)
     assert env.unwrapped.mdp.n_states == 3
     check_env(LinearMDPEnv("random_mixture"), skip_render_check=True)

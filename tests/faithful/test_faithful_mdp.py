@@ -178,7 +178,7 @@ def test_flute_with_one_stage_is_upac_oful():
         assert least.min() > 0.0
         assert least.max() < 1.0
         assert a == decision.index
-        assert flute._waiting.level + 1 == decision.level
+        assert flute._ledger.waiting.level + 1 == decision.level
         flute.observe(features[s, a] @ theta, 0)
         bandit.update(decision, features[s, a] @ theta)
     assert [level.size for level in bandit.levels()] == [level.size for level in flute.levels()]
@@ -442,7 +442,7 @@ def test_save_and_load_in_the_middle_of_an_episode(name, tmp_path):
 @pytest.mark.parametrize("progress", [False, True])
 def test_learning_from_a_gymnasium_environment(progress, capsys):
     """The returns are those of the environment; nearly optimal ones after some thousand episodes."""
-    env = gymnasium.make("unipac/RiverSwim-v0", n_states=3, horizon=3)
+    env = gymnasium.make("unipac.envs.gymnasium:unipac/RiverSwim-v0", n_states=3, horizon=3)
     agent = unipac.NestedFLUTE(env.unwrapped.mdp.features, horizon=3, radius="mixture", bonus_scale=0.05)
     returns = agent.learn(env, episodes=4000, seed=0, progress=progress)
     assert agent.episodes == 4000

@@ -103,7 +103,9 @@ def test_agent_is_what_its_pseudo_code_says(name, world, told):
             s = t
         columns = (np.array(column) for column in (states, actions, following))
         visited, chosen, after = columns
-        agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after))
+        agent._commit(
+            agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after)), 0
+        )
         slow.learn(states, actions, following)
         sizes = [len([level for level in agent.levels() if level.stage == m + 1]) for m in range(slow.M)]
         assert sizes == [len(stack) for stack in slow.stacks]

@@ -161,7 +161,7 @@ def test_equals_the_agents_that_count(name, replan):
             mdp, engine, rng, terminate=0.05, truncate=0.05
         ):
             assert agent.act(s) == a
-            assert agent._waiting.level + 1 == level
+            assert agent._ledger.waiting.level + 1 == level
             if h == 0 and k % 10 == 0:
                 for stage in range(3):
                     for state in range(5):

@@ -20,7 +20,7 @@ TIE = 1e-8
 
 def learned(agent, episode):
     states, actions, rewards, following = episode
-    agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following))
+    agent._commit(agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following)), 0)
 
 
 def agree(action, Q):

@@ -80,8 +80,7 @@ def test_act_and_observe_do_what_play_does(name):
             if end:
                 break
         arrays = [np.array(x) for x in (states, actions, np.zeros_like(states), rewards, following)]
-        played._learn(Episode(*arrays))
-        played._episodes += 1
+        played._commit(played._learn(Episode(*arrays)), 1)
     np.testing.assert_array_equal(played._plan().action, acting._plan().action)
     np.testing.assert_array_equal(played._plan().bound, acting._plan().bound)
 

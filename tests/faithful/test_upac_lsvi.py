@@ -97,12 +97,6 @@ WITHOUT_LEVELS = {
 """What MonotoneLSVI has, too."""
 
 
-def learn(agent, episode):
-    """What the protocol does with a finished episode."""
-    kernel, arguments = agent._learn(episode)
-    kernel(*arguments)
-
-
 def made(cls, *arguments, **parameters):
     """One of both agents; MonotoneLSVI with the defaults of the other."""
     if cls is unipac.MonotoneLSVI:
@@ -135,7 +129,7 @@ def test_agent_is_what_its_pseudo_code_says(cls, case):
             np.testing.assert_allclose(plan.lower, slow.lower_values, rtol=0, atol=1e-7)
         episode = mdp.play(plan.action[:, 0])
         states, actions, rewards, following = episode
-        learn(agent, Episode(states, actions, np.zeros_like(states), rewards, following))
+        agent._commit(agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following)), 0)
         slow.learn(*episode)
     if world["blocks"] == [3] and H > 1:
         assert levelled == (agent.state.data.open.max() >= 3)  # several levels took part
@@ -178,7 +172,7 @@ def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
             counts[h, s, a, t] += 1
             steps.append((s, a, 0, mdp.rewards[h, s, a], t))
             s = t
-        learn(agent, Episode(*(np.array(column) for column in zip(*steps, strict=True))))
+        agent._commit(agent._learn(Episode(*(np.array(column) for column in zip(*steps, strict=True)))), 0)
     assert plans > 50
 
 
@@ -324,7 +318,7 @@ def missed_visits(mdp, factor, episodes):
             t = int(np.random.default_rng([k, h]).choice(mdp.n_states, p=mdp.transitions[h, s, a]))
             steps.append((s, a, 0, mdp.rewards[h, s, a], t))
             s = t
-        learn(agent, Episode(*(np.array(column) for column in zip(*steps, strict=True))))
+        agent._commit(agent._learn(Episode(*(np.array(column) for column in zip(*steps, strict=True)))), 0)
     return missed
 
 
@@ -431,8 +425,8 @@ def test_rewards_of_another_range_are_those_of_the_scale():
         np.testing.assert_allclose(2 * plan.bound - 3, other._plan().bound, atol=1e-9)
         np.testing.assert_allclose(2 * plan.lower - 3, other._plan().lower, atol=1e-9)
         states, actions, rewards, following = mdp.play(plan.action[:, 0])
-        one._learn(Episode(states, actions, actions, rewards, following))
-        other._learn(Episode(states, actions, actions, 2 * rewards - 1, following))
+        one._commit(one._learn(Episode(states, actions, actions, rewards, following)), 0)
+        other._commit(other._learn(Episode(states, actions, actions, 2 * rewards - 1, following)), 0)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def bandit(agent):
 
 def mdp(agent):
     river = envs.river_swim(n_states=4, horizon=2)
-    env = gymnasium.make("unipac/RiverSwim-v0", n_states=4, horizon=2)
+    env = gymnasium.make("unipac.envs.gymnasium:unipac/RiverSwim-v0", n_states=4, horizon=2)
     one = agent.made_for(river, rounds=50, seed=1)
     one.certificate(0)
     one.play(river, episodes=5, seed=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from unipac import registry
+from unipac import _lazy, registry
 from unipac.cli.console import out
 
 KINDS = {
@@ -38,7 +38,7 @@ def list_all() -> None:
     _show("Experiments (unipac run NAME)", experiments)
     left = dict(registry.AGENTS)
     for package, title in KINDS.items():
-        agents = registry.below(package)
+        agents = {name: registry.AGENTS[name] for name in _lazy.agents(package)}
         _show(f"{title}, and their guarantee", _agents(agents))
         left = {name: agent for name, agent in left.items() if name not in agents}
     if left:

@@ -9,32 +9,16 @@ The file is looked for in the installed package, then in a wheel or source archi
 ['actg175', 'icu-sepsis', 'swissmetro']
 """
 
-from unipac.data.classification import Classification, breast_cancer, digits
-from unipac.data.files import FILES, get, read
-from unipac.data.sepsis import ICUSepsis, icu_sepsis
-from unipac.data.swissmetro import ALTERNATIVES, swissmetro
-from unipac.data.trial import ARMS, COVARIATES, actg175
+from unipac import _lazy
 
-INSTANCES = {make.__name__: make for make in (digits, breast_cancer, swissmetro)}
-"""The bandit instances, by name.
-
->>> sorted(INSTANCES)
-['breast_cancer', 'digits', 'swissmetro']
-"""
-
-__all__ = [
-    "ALTERNATIVES",
-    "ARMS",
-    "COVARIATES",
-    "FILES",
-    "INSTANCES",
-    "Classification",
-    "ICUSepsis",
-    "actg175",
-    "breast_cancer",
-    "digits",
-    "get",
-    "icu_sepsis",
-    "read",
-    "swissmetro",
-]
+__all__, __getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "data.catalogue": "INSTANCES",
+        "data.classification": "breast_cancer Classification digits",
+        "data.files": "FILES get read",
+        "data.sepsis": "icu_sepsis ICUSepsis",
+        "data.travel": "ALTERNATIVES swissmetro",
+        "data.trial": "actg175 ARMS COVARIATES",
+    },
+)

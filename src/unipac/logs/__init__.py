@@ -12,27 +12,16 @@
 <Log: 3 rounds, 2 actions in dimension 2, mean reward 0.666667>
 """
 
-from unipac.logs.checking import Finding, check
-from unipac.logs.linearity import Misfit, misfit
-from unipac.logs.log import Log, uniform
-from unipac.logs.reading import from_events, from_frame, read
-from unipac.logs.replaying import Replay, replay
-from unipac.logs.values import Comparison, Interval, compare, value
+from unipac import _lazy
 
-__all__ = [
-    "Comparison",
-    "Finding",
-    "Interval",
-    "Log",
-    "Misfit",
-    "Replay",
-    "check",
-    "compare",
-    "from_events",
-    "from_frame",
-    "misfit",
-    "read",
-    "replay",
-    "uniform",
-    "value",
-]
+__all__, __getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "logs.checking": "check Finding",
+        "logs.linearity": "Misfit misfit",
+        "logs.log": "Log uniform",
+        "logs.reading": "from_events from_frame read",
+        "logs.replaying": "Replay replay",
+        "logs.values": "compare Comparison Interval value",
+    },
+)

@@ -5,23 +5,13 @@
 [1, 2]
 """
 
-from unipac.metrics.chance import binomial_upper_tail
-from unipac.metrics.episodes import aggregate_certificate, aggregate_slack
-from unipac.metrics.gaps import (
-    certificate_violations,
-    coverage,
-    last_iterate_envelope,
-    mistakes,
-    regret,
-)
+from unipac import _lazy
 
-__all__ = [
-    "aggregate_certificate",
-    "aggregate_slack",
-    "binomial_upper_tail",
-    "certificate_violations",
-    "coverage",
-    "last_iterate_envelope",
-    "mistakes",
-    "regret",
-]
+__all__, __getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "metrics.chance": "binomial_upper_tail",
+        "metrics.episodes": "aggregate_certificate aggregate_slack",
+        "metrics.gaps": "certificate_violations coverage last_iterate_envelope mistakes regret",
+    },
+)

@@ -1,20 +1,15 @@
 """Reports on experiments: figures, findings, one page that works offline, pictures."""
 
-from unipac.experiments.options import Options
-from unipac.report import figures, predictions
-from unipac.report.content import Section, findings
-from unipac.report.folders import section, sections
-from unipac.report.tables import summary
-from unipac.report.writing import build
+from unipac import _lazy
 
-__all__ = [
-    "Options",
-    "Section",
-    "build",
-    "figures",
-    "findings",
-    "predictions",
-    "section",
-    "sections",
-    "summary",
-]
+__all__, __getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "experiments.options": "Options",
+        "report": "figures predictions",
+        "report.content": "findings Section",
+        "report.folders": "section sections",
+        "report.tables": "summary",
+        "report.writing": "build",
+    },
+)

@@ -1,7 +1,8 @@
 """Finite MDPs as Gymnasium environments.
 
-``import unipac.envs`` registers the ids in `IDS`; or Gymnasium imports it itself, if the id says so:
-``gymnasium.make("unipac:unipac/RiverSwim-v0")``. (Since version 1.0 Gymnasium looks for no entry points.)
+``import gymnasium, unipac`` registers the ids in ``unipac.envs.gymnasium.IDS``. Gymnasium may also import them itself:
+``gymnasium.make("unipac:unipac/RiverSwim-v0")``. Where ``unipac`` came before Gymnasium, which it does not import,
+``import unipac.envs.gymnasium`` registers them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac.envs.arrays import FloatArray
 from unipac.envs.catalogue import MDPS
-from unipac.envs.gymnasium.ids import IDS, register
 from unipac.envs.mdps.finite_mdp import FiniteMDP
-
-__all__ = ["IDS", "LinearMDPEnv", "register"]
 
 
 class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
@@ -97,6 +95,3 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
 
     def _draw(self, probabilities: FloatArray) -> int:
         return int(self.np_random.choice(len(probabilities), p=probabilities))
-
-
-register()

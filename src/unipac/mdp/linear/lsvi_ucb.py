@@ -65,4 +65,4 @@ class LSVIUCB(LinearAgent):
     @property
     def certified(self) -> bool:
         """Whether every bound is proven, with probability 1 − δ for the episodes foreseen."""
-        return super().certified and self._episodes <= self.total_episodes
+        return super().certified and self.episodes <= self.total_episodes

@@ -109,7 +109,7 @@ class TableAgent(EpisodicAgent):
         counts = np.zeros((*shape, self.n_states + 1), dtype=np.int64)
         return Tables(counts, np.zeros(shape), np.zeros(1, dtype=np.int64))
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Tables:
         stored = self._stored()
         more = self._n_levels(int(self.state.episodes[0]) + 1) - self.state.counts.shape[1]
         counts, paid = (
@@ -121,7 +121,7 @@ class TableAgent(EpisodicAgent):
                 a, following = int(episode.action[h]), int(episode.following[h])
                 counts[h, level, s, a, following] += 1  # -1, the end, is the last one
                 paid[h, level, s, a] += episode.reward[h]
-        self.state = Tables(counts, paid, self.state.episodes + 1)
+        return Tables(counts, paid, self.state.episodes + 1)
 
     def _restored(self, saved: Any) -> Tables:
         check.require(
@@ -142,8 +142,8 @@ class TableAgent(EpisodicAgent):
         return Tables(*saved)
 
     def _resumed(self) -> None:
-        same = int(self.state.episodes[0]) == self._episodes
-        check.require(same, "episodes", "those of the state", self._episodes)
+        same = int(self.state.episodes[0]) == self.episodes
+        check.require(same, "episodes", "those of the state", self.episodes)
         super()._resumed()
 
     # -- regressions ---------------------------------------------------------------------------

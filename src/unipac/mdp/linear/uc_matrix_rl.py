@@ -113,7 +113,7 @@ class UCMatrixRL(EpisodicAgent):
     @property
     def certified(self) -> bool:
         """Whether every bound is proven to stay above Q*: with ψ one-hot, for the episodes foreseen."""
-        return self.psi is None and self._episodes <= self.total_episodes
+        return self.psi is None and self.episodes <= self.total_episodes
 
     def _plan(self) -> Plan:
         H, S = self.horizon, self.n_states
@@ -132,15 +132,17 @@ class UCMatrixRL(EpisodicAgent):
             action[h, 0], V[h] = Q.argmax(axis=1), Q.max(axis=1)
         return Plan(action, np.zeros_like(action), V[0], None, True)
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> State:
+        gram, rewards, arrivals = (array.copy() for array in self.state)
         for h, (s, a, r, t) in enumerate(
             zip(episode.state, episode.action, episode.reward, episode.following, strict=True)
         ):
             phi = self.features[s, a]
-            self.state.gram[h] += np.outer(phi, phi)
-            self.state.rewards[h] += (r - self._centre[h]) * phi
+            gram[h] += np.outer(phi, phi)
+            rewards[h] += (r - self._centre[h]) * phi
             if t >= 0:
-                self.state.arrivals[h] += np.outer(phi, self._psi[t])
+                arrivals[h] += np.outer(phi, self._psi[t])
+        return State(gram, rewards, arrivals)
 
     def _restored(self, saved: Any) -> State:
         for array, model in zip(saved, self._empty(), strict=True):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.agent import EpisodicAgent
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace
 
 Array = NDArray[np.float64]
@@ -34,8 +34,8 @@ class ByWay(EpisodicAgent):
         plan: Plan = self._way.plan()
         return plan
 
-    def _learn(self, episode: Episode) -> None:
-        self._way.learn(episode)
+    def _learn(self, episode: Episode) -> Change:
+        return self._way.learn, (episode,)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         """As often as the way needs more room, from where it stopped."""
@@ -44,4 +44,4 @@ class ByWay(EpisodicAgent):
             rest = trace.part(done, len(states))
             count = self._way.play(world, states[done:], uniforms[done:], rest)
             done += count
-            self._episodes += count
+            self._ledger.episodes += count

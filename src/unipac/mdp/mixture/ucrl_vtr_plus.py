@@ -84,7 +84,7 @@ class UCRLVTRPlus(MixtureInputs):
 
     def _radii(self) -> tuple[float, float, float]:
         lam = self.norm**-2
-        return radii(self._episodes + 1, self.dim, self.horizon, self.delta, lam, self.norm)
+        return radii(self.episodes + 1, self.dim, self.horizon, self.delta, lam, self.norm)
 
     def _values(self) -> tuple[Array, NDArray[np.int64]]:
         """Vup (H + 1, S) and the greedy actions (H, S)."""
@@ -116,18 +116,20 @@ class UCRLVTRPlus(MixtureInputs):
         error += min(H**2, square * math.sqrt(max(float(by_z @ z), 0.0)))
         return float(max(H**2 / self.dim, second - first**2 + error))
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> State:
         V, _ = self._values()
+        gram, target, gram_square, target_square = (array.copy() for array in self.state)
         steps = list(zip(episode.state, episode.action, episode.following, strict=True))[: self.horizon - 1]
         for h, (s, a, t) in enumerate(steps):
             value = V[h + 1]
             x, z = value @ self.features[s, a], value**2 @ self.features[s, a]
             y = 0.0 if t < 0 else float(value[t])
             weight = 1.0 / self._variance(h, x, z)
-            self.state.gram[h] += weight * np.outer(x, x)
-            self.state.target[h] += weight * y * x
-            self.state.gram_square[h] += np.outer(z, z)
-            self.state.target_square[h] += y**2 * z
+            gram[h] += weight * np.outer(x, x)
+            target[h] += weight * y * x
+            gram_square[h] += np.outer(z, z)
+            target_square[h] += y**2 * z
+        return State(gram, target, gram_square, target_square)
 
     def _restored(self, saved: Any) -> State:
         for array, model in zip(saved, self._empty(), strict=True):

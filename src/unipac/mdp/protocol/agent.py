@@ -1,36 +1,49 @@
-"""The protocol of agents for MDPs: act and observe, learn, play.
+"""The protocol of agents for MDPs: act and observe, learn, play; nothing here knows of regressions or radii.
 
-This is what users call. What an algorithm writes is in ``algorithm``; the episode under way is kept in ``ledger``.
+Before an episode every algorithm fixes a table, the action for each stage and state. So with finitely many states it
+declares its parameters and capabilities, and writes three methods:
+
+    _empty()           the state before the first episode, a named tuple of arrays
+    _plan()            the Plan of the next episode; asked twice without learning in between, the same one
+    _learn(episode)    what a finished episode changes: a new state, or a kernel and its arguments (``Change``)
+
+Neither ``_plan`` nor ``_learn`` changes what was learned; ``_commit`` makes the change. Agents with other observations
+than numbers of states replace ``_seen``, ``_prepare``, ``_action`` and ``_finish``; those that must be faster replace
+``_play``. The episode under way is kept in ``ledger``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsFloat, SupportsIndex
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac._agents import Agent, accepted, agent, parameter
 from unipac._progress import shown
+from unipac._warnings import warn
 from unipac.envs import FiniteMDP
-from unipac.envs.play.simulation import EPISODE_BLOCK, episode_uniforms, first_states, world_of
-from unipac.mdp.protocol.algorithm import EpisodicAlgorithm
-from unipac.mdp.protocol.inputs import given_starts, whole_episode
-from unipac.mdp.protocol.ledger import TERMINAL, Step
-from unipac.mdp.protocol.plan import Episode
+from unipac.envs.play.simulation import World, world_of
+from unipac.mdp.protocol.inputs import check_fit, given_starts, whole_episode
+from unipac.mdp.protocol.ledger import TERMINAL, Ledger, Step, from_file, to_file
+from unipac.mdp.protocol.plan import Change, Episode, Plan
+from unipac.mdp.protocol.play import in_blocks, play_in_turn
 from unipac.mdp.protocol.policy import Policy, TablePolicy
-from unipac.mdp.protocol.records import EpisodeTrace, empty_trace
+from unipac.mdp.protocol.records import EpisodeTrace, StageLevel, empty_trace
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 LARGEST_TRACE = 2**36
 
 
 @agent
-class EpisodicAgent(EpisodicAlgorithm):
+class EpisodicAgent(Agent):
     """An agent for episodes of H stages; the algorithms derive from it.
 
     {parameters}
@@ -42,7 +55,118 @@ class EpisodicAgent(EpisodicAlgorithm):
     (True, 3, 'uniform-PAC')
     """
 
+    kind: ClassVar[str] = "mdp"
+    refutation: ClassVar[str] = ""
+    """The warning when an episode makes ``consistent`` False; "" if there is none."""
+
+    horizon: int = parameter(
+        check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
+    )
+    reward_range: tuple[float, float] = parameter(
+        default=(0.0, 1.0), check=check.value_range, words="(low, high) of the rewards to observe"
+    )
+    n_states: int = field(init=False, default=0)  # a parameter of some agents, derived by others
+    """0 where observations are no numbers of states."""
+    n_actions: int = field(init=False, default=0)
+
+    @classmethod
+    def made_for(cls, mdp: FiniteMDP, *, rounds: int | None = None, seed: int = 0, **parameters: Any) -> Self:
+        """An agent that fits an MDP.
+
+        Args:
+            mdp: from ``unipac.envs``.
+            rounds: how many episodes will be played, for algorithms that must know it (their ``total_episodes``).
+            seed: for algorithms that draw random numbers.
+            parameters: further arguments of the agent.
+        """
+        check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
+        return cls(**{**cls._told(mdp), **accepted(cls, total_episodes=rounds, seed=seed), **parameters})
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        """The arguments that an MDP tells."""
+        return {"horizon": mdp.horizon}
+
+    # -- what an algorithm writes --------------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        raise NotImplementedError
+
+    def _learn(self, episode: Episode) -> Change:
+        raise NotImplementedError
+
+    def _absorb(self, episode: Episode, shares: Array, times: int) -> Change:
+        """What so many equal episodes change, their next states as shares (n, S); where ``absorbs``."""
+        raise NotImplementedError
+
+    def mistake_bound(self, eps: float) -> float:
+        """With high probability, for all ε at once, no more episodes have a gap above ε; infinite if not bounded."""
+        check.positive("eps", eps)
+        return math.inf
+
+    def levels(self) -> list[StageLevel]:
+        """Size, proven bound on the size, and radius of each level of each stage; empty if there are none."""
+        return []
+
+    # -- what follows from it, with numbers of states ------------------------------------------
+
+    def _certificate(self, s: Any) -> float:
+        plan = self._plan()
+        return math.nan if plan.lower is None else float(plan.bound[s] - plan.lower[s])
+
+    def _seen(self, name: str, observation: Any) -> Any:
+        """An observation as the agent keeps it, checked."""
+        return check.count(name, observation, least=0, most=self.n_states - 1)
+
+    def _prepare(self) -> None:
+        """Before the first action of an episode."""
+        self._ledger.plan = self._plan()
+
+    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
+        """The action at entry h and the level to remember, given that of the stage before."""
+        if self._ledger.plan is None:  # after loading in the middle of an episode
+            self._prepare()
+        plan = self._ledger.plan
+        assert plan is not None
+        p = plan.action.shape[1] - 1 if level is None else level
+        return int(plan.action[h, p, seen]), int(plan.level[h, p, seen])
+
+    def _finish(self, steps: list[Step]) -> Change:
+        """What a finished episode changes."""
+        columns = [np.array([step[i] for step in steps]) for i in (0, 1, 2, 4)]
+        state, action, level, following = (column.astype(np.int64) for column in columns)
+        return self._learn(
+            Episode(state, action, level, np.array([step.reward for step in steps]), following)
+        )
+
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        """Episodes from these states, with uniforms (K, H) for the transitions, into a trace; counts them."""
+        play_in_turn(self, world, states, uniforms, trace)
+
+    def _commit(self, change: Change, episodes: int) -> None:
+        """Make a change, by which so many episodes are over.
+
+        CPython raises asynchronous exceptions at calls and at loops. Between the first assignment and the last step
+        there are none, so an exception leaves the agent as it was before or as it is after.
+        """
+        ledger, sure = self._ledger, self.refutation and self.consistent
+        total = ledger.episodes + episodes
+        if type(change) is tuple:
+            kernel, arguments = change
+            ledger.episodes, ledger.steps, ledger.waiting, ledger.plan = total, [], None, None
+            kernel(*arguments)
+        else:
+            ledger.episodes, ledger.steps, ledger.waiting, ledger.plan = total, [], None, None
+            self.state = change
+        if sure and not self.consistent:
+            warn(self.refutation, RuntimeWarning)
+
     # -- what is known -------------------------------------------------------------------------
+
+    @property
+    def episodes(self) -> int:
+        """Episodes finished so far."""
+        return self._ledger.episodes
 
     def policy(self) -> Policy:
         """The policy to use after learning: (observation, stage) to action.
@@ -70,16 +194,16 @@ class EpisodicAgent(EpisodicAlgorithm):
     def act(self, observation: Any) -> int:
         """The action for an observation; the first one after the end of an episode begins the next."""
         with self._lock:
-            if self._waiting is not None:
+            ledger = self._ledger
+            if ledger.waiting is not None:
                 raise ValueError("act must be followed by observe, got a second act")
             seen = self._seen("observation", observation)
-            if not self._steps:
+            h = len(ledger.steps)
+            if h == 0:
                 self._check_total("act", 1)
                 self._prepare()
-            action, level = self._action(
-                len(self._steps), self._steps[-1].level if self._steps else None, seen
-            )
-            self._waiting = Step(seen, action, level)
+            action, level = self._action(h, ledger.steps[-1].level if h else None, seen)
+            ledger.waiting = Step(seen, action, level)
             return action
 
     def observe(
@@ -100,19 +224,17 @@ class EpisodicAgent(EpisodicAlgorithm):
         terminated = check.flag("terminated", terminated)
         truncated = check.flag("truncated", truncated)
         with self._lock:
-            if self._waiting is None:
+            ledger = self._ledger
+            if ledger.waiting is None:
                 raise ValueError("observe must follow act, got no action to observe")
-            h = len(self._steps)
+            h = len(ledger.steps)
             self._check_end(h, terminated)
             following = TERMINAL if terminated else self._seen("next_observation", next_observation)
-            step = self._waiting._replace(reward=value, following=following)
-            over = terminated or truncated or h == self.horizon - 1
-            if over:
-                self._finish([*self._steps, step])
-                self._episodes += 1
-                self._current = None
-            self._steps = [] if over else [*self._steps, step]
-            self._waiting = None
+            steps = [*ledger.steps, ledger.waiting._replace(reward=value, following=following)]
+            if terminated or truncated or h == self.horizon - 1:
+                self._commit(self._finish(steps), 1)
+            else:
+                ledger.steps, ledger.waiting = steps, None
 
     def learn(
         self,
@@ -141,8 +263,8 @@ class EpisodicAgent(EpisodicAlgorithm):
             self._between_episodes("learn")
             for k in shown(range(count), "learning", check.flag("progress", progress)):
                 observation, _ = env.reset(seed=seed if k == 0 else None)
-                before = self._episodes
-                while self._episodes == before:
+                before = self.episodes
+                while self.episodes == before:
                     action = self.act(observation)
                     observation, reward, terminated, truncated, _ = env.step(action)
                     self.observe(float(reward), observation, bool(terminated), bool(truncated))
@@ -168,10 +290,10 @@ class EpisodicAgent(EpisodicAlgorithm):
         with self._lock:
             self._between_episodes("absorb")
             self._check_total("times", count)
-            possible = count == 1 or self.counts_many
-            check.require(possible, "times", "1 where values at the next state change as it learns", times)
-            self._absorb(given, shares, count)
-            self._episodes += count
+            check.require(
+                count == 1 or self.counts_many, "times", "1 for agents that do not count many", times
+            )
+            self._commit(self._absorb(given, shares, count), count)
 
     # -- many episodes at once -----------------------------------------------------------------
 
@@ -205,34 +327,54 @@ class EpisodicAgent(EpisodicAlgorithm):
         with self._lock:
             self._between_episodes("play")
             self._check_total("episodes", K)
-            first = self._episodes if start is None else check.count("start", start, least=0)
+            first = self.episodes if start is None else check.count("start", start, least=0)
             trace = empty_trace(K, self.horizon)
-            done = 0
-            while done < K:
-                block, offset = divmod(first + done, EPISODE_BLOCK)
-                count = min(K - done, EPISODE_BLOCK - offset)
-                uniforms = episode_uniforms(seed, block, self.horizon)[offset : offset + count]
-                states = first_states(mdp, uniforms[:, 0]) if starts is None else starts[done : done + count]
-                part = trace.part(done, done + count)
-                self._play(world, states, np.ascontiguousarray(uniforms[:, 1:]), part)
-                done += count
+            for part, states, uniforms in in_blocks(mdp, starts, trace, first, seed):
+                self._play(world, states, uniforms, part)
         return trace
 
     # -- checks --------------------------------------------------------------------------------
+
+    def _between_episodes(self, what: str) -> None:
+        if self._ledger.under_way():
+            raise ValueError(f"{what} must come between episodes, got one under way")
+
+    def _check_total(self, name: str, count: int) -> None:
+        expected = f"such that there are at most {check.LARGEST_COUNT} episodes"
+        check.require(self.episodes + count <= check.LARGEST_COUNT, name, expected, count)
+
+    def _check_end(self, h: int, terminated: bool) -> None:
+        """Refuse an end of the episode with which the agent cannot deal."""
 
     def _check_starts(self, states: NDArray[np.int64]) -> None:
         """An agent may know that no episode begins in some states."""
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
-        shape = (self.horizon, self.n_states, self.n_actions)
-        fits = isinstance(mdp, FiniteMDP) and (mdp.horizon, mdp.n_states, mdp.n_actions) == shape
-        expected = "a FiniteMDP with horizon {}, {} states and {} actions".format(*shape)
-        check.require(fits, "mdp", expected, mdp)
-        low, high = mdp.reward_range
-        within = self.reward_range[0] <= low and high <= self.reward_range[1]
-        check.require(
-            within, "reward_range", f"wide enough for rewards from {low:g} to {high:g}", self.reward_range
-        )
+        check_fit(mdp, (self.horizon, self.n_states, self.n_actions), self.reward_range)
+
+    # -- the ledger, and files -----------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._ledger = Ledger()
+
+    def _summary(self) -> str:
+        stage = len(self._ledger.steps) + 1
+        under_way = f", stage {stage} of another" if self._ledger.under_way() else ""
+        return f"{self.episodes:,} episodes{under_way}"
+
+    def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return to_file(self._ledger)
+
+    def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._ledger = from_file(progress, arrays, self.horizon, self.reward_range, self._seen)
+
+    def _resumed(self) -> None:
+        """The choices of an episode under way must be those that this agent makes."""
+        level = None
+        for h, step in enumerate(self._ledger.under_way()):
+            if (step.action, step.level) != self._action(h, level, step.seen):
+                raise ValueError("the episode under way is not one of this agent")
+            level = step.level
 
 
 @agent

@@ -1,4 +1,4 @@
-"""What users bring to an agent for MDPs, as checked arrays: an episode of somebody else, first states."""
+"""What users bring to an agent for MDPs, checked: an MDP, an episode of somebody else, first states."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ from unipac.mdp.protocol.plan import Episode
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+def check_fit(mdp: FiniteMDP, shape: tuple[int, int, int], reward_range: tuple[float, float]) -> None:
+    """Refuse an MDP of other sizes (H, S, A), or with rewards outside of the range."""
+    fits = isinstance(mdp, FiniteMDP) and (mdp.horizon, mdp.n_states, mdp.n_actions) == shape
+    expected = "a FiniteMDP with horizon {}, {} states and {} actions".format(*shape)
+    check.require(fits, "mdp", expected, mdp)
+    low, high = mdp.reward_range
+    within = reward_range[0] <= low and high <= reward_range[1]
+    check.require(within, "reward_range", f"wide enough for rewards from {low:g} to {high:g}", reward_range)
 
 
 def whole_episode(

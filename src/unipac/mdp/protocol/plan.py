@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+Change: TypeAlias = Any
+"""What is to be learned: a new state, or a plain tuple of a kernel and its arguments, which changes the state."""
 
 
 class Plan(NamedTuple):

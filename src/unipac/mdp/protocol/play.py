@@ -1,22 +1,75 @@
-"""What compiled loops over episodes share: the policy of a table is evaluated, played and recorded.
+"""Loops over episodes: one for every agent, and what the compiled ones share.
 
-An algorithm that plans such tables writes the loop: make room, plan, ``play_one``, learn.
+In a compiled loop the policy of a table is evaluated, played and recorded. An algorithm that plans such tables writes
+the loop: make room, plan, ``play_one``, learn.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
+from unipac.envs import FiniteMDP
 from unipac.envs.mdps.planning import level_values_into, stage_entry
-from unipac.envs.play.simulation import World, reward_of, sample
+from unipac.envs.play.simulation import (
+    EPISODE_BLOCK,
+    World,
+    episode_uniforms,
+    first_states,
+    reward_of,
+    sample,
+    simulate,
+)
+from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+def in_blocks(
+    mdp: FiniteMDP,
+    starts: Integers | None,
+    trace: EpisodeTrace,
+    first: int,
+    seed: int | np.random.SeedSequence,
+) -> Iterator[tuple[EpisodeTrace, Integers, Array]]:
+    """The parts of a trace of episodes from ``first`` on, each with its first states (K,) and uniforms (K, H)."""
+    done, K = 0, len(trace)
+    while done < K:
+        block, offset = divmod(first + done, EPISODE_BLOCK)
+        count = min(K - done, EPISODE_BLOCK - offset)
+        uniforms = episode_uniforms(seed, block, trace.level.shape[1])[offset : offset + count]
+        states = first_states(mdp, uniforms[:, 0]) if starts is None else starts[done : done + count]
+        yield trace.part(done, done + count), states, np.ascontiguousarray(uniforms[:, 1:])
+        done += count
+
+
+def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+    """Episodes from these states, with uniforms (K, H) for the transitions: plan, simulate, learn."""
+    last: Plan | None = None
+    values = np.empty((0, 0, 0))
+    certified, H = agent.certified, agent.horizon
+    for k, s in enumerate(states.tolist()):
+        plan: Plan = agent._plan()
+        if plan is not last:
+            values = np.zeros((H + 1, *plan.action.shape[1:]))
+            level_values_into(world.tables, world.rewards, plan.action, plan.level, H, values, world.reach)
+        episode = Episode(*simulate(world, plan.action, plan.level, s, uniforms[k]))
+        agent._commit(agent._learn(episode), 1)
+        last = plan
+        trace.gap[k] = world.optimal[s] - values[0, -1, s]
+        trace.level[k, : len(episode.level)] = episode.level + 1
+        trace.level[k, len(episode.level) :] = 0
+        trace.reward[k] = episode.reward.sum()
+        trace.bound[k] = plan.bound[s]
+        trace.replanned[k] = plan.fresh
+        if certified and plan.lower is not None:
+            trace.certificate[k] = plan.bound[s] - plan.lower[s]
 
 
 class Played(NamedTuple):

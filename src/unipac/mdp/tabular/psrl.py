@@ -22,9 +22,9 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
-from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
+from unipac.mdp.tabular.counting.counts import Counts, count_episode, no_counts, with_room
 
 STICKS = 10
 
@@ -103,6 +103,22 @@ def best_policy(
             V[h, s] = best
 
 
+@jit
+def learn(
+    state: State,
+    pairs: int,
+    n_actions: int,
+    states: Integers,
+    actions: Integers,
+    rewards: Array,
+    following: Integers,
+    with_rewards: bool,
+) -> None:
+    """Count an episode; the next plan is another draw."""
+    count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    state.drawn[0] += 1
+
+
 @agent
 class PSRL(TabularAgent):
     """Posterior sampling: the optimal policy of a model drawn before each episode. A heuristic of high reward.
@@ -118,6 +134,7 @@ class PSRL(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
+    draws: ClassVar[bool] = True
 
     seed: int = parameter(
         default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
@@ -138,11 +155,9 @@ class PSRL(TabularAgent):
         best_policy(counts, *model, base, action, V)
         return self._planned(action, V[0])
 
-    def _learn(self, episode: Episode) -> None:
-        self.state = State(self._count(self.state.counts, episode), self.state.drawn + 1)
-
-    def _saved(self) -> Any:
-        return self.state._replace(counts=trimmed(self.state.counts))
+    def _learn(self, episode: Episode) -> Change:
+        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+        return learn, (self.state, *self._counted(episode))
 
     def _restored(self, saved: Any) -> State:
         self._sound_counts(saved.counts)

@@ -21,7 +21,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import Policy, TablePolicy
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 
@@ -77,6 +77,7 @@ def learn(
         x.visits[now, s[h], a[h]] += 1
         step = rate * float(x.visits[now, s[h], a[h]]) ** -power
         x.Q[now, s[h], a[h]] += step * (target - x.Q[now, s[h], a[h]])
+    x.learned[0] += 1
 
 
 def _share(name: str, value: float) -> float:
@@ -101,6 +102,7 @@ class QLearning(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
+    draws: ClassVar[bool] = True
 
     homogeneous: bool = parameter(default=True, check=check.flag, words="whether one Q serves all stages")
     learning_rate: float = parameter(default=0.1, check=_share, words="the rate of α_n = rate n^-power")
@@ -142,9 +144,8 @@ class QLearning(TabularAgent):
         with self._lock:
             return TablePolicy(self._drawn(0.0))
 
-    def _learn(self, episode: Episode) -> None:
-        learn(self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
-        self.state.learned[0] += 1
+    def _learn(self, episode: Episode) -> Change:
+        return learn, (self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
 
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)

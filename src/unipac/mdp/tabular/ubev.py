@@ -19,17 +19,17 @@ learned. ``homogeneous`` pools the stages: the V*_{h+1} are fixed functions, so 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Plan
 from unipac.mdp.tabular.counting.agent import Array, TabularAgent
 from unipac.mdp.tabular.counting.backward import HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
+from unipac.mdp.tabular.counting.counts import Counts
 from unipac.theory.tabular import stitched_kernel, ubev_kernel
 
 
@@ -67,9 +67,6 @@ class UBEV(TabularAgent):
         default="printed", check=check.choice("printed", "stitched"), words='φ: "printed" or "stitched"'
     )
 
-    def _empty(self) -> Counts:
-        return no_counts(self._cells)
-
     def _plan(self) -> Plan:
         H, S, pairs = self.horizon, self.n_states, self.n_states * self.n_actions
         learned = self._known is None
@@ -88,18 +85,7 @@ class UBEV(TabularAgent):
         optimistic(counts, bonus, limits, np.empty((0, 0)), False, action, np.empty((H, pairs)), V)
         return self._planned(action, V[0])
 
-    def _learn(self, episode: Episode) -> None:
-        self.state = self._count(self.state, episode)
-
     @property
     def certified(self) -> bool:
         """True: the bound is proven. There is no certificate, as nothing bounds the value of the policy from below."""
         return True
-
-    def _saved(self) -> Any:
-        return trimmed(self.state)
-
-    def _restored(self, saved: Any) -> Counts:
-        self._sound_counts(saved)
-        counts: Counts = saved
-        return counts

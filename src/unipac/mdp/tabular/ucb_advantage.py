@@ -28,7 +28,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
 
 
@@ -128,18 +128,18 @@ class UCBAdvantage(TabularAgent):
     def _plan(self) -> Plan:
         return self._planned(self.state.Q.argmax(axis=2), self.state.V[0, 0].copy())
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Change:
         H, T = self.horizon, self.total_episodes * self.horizon
         iota = math.log(8 * T * (H**2 * T**3 + 3) / self.delta)
         settled = min(
             2**62, math.ceil(self.reference_factor * self.n_states * self.n_actions * H**5 * iota * H)
         )
-        learn(self.state, self._unit, iota, settled, *steps(episode))
+        return learn, (self.state, self._unit, iota, settled, *steps(episode))
 
     @property
     def certified(self) -> bool:
         """Whether the bound is proven, for deterministic rewards and the episodes foreseen."""
-        return self._episodes <= self.total_episodes
+        return self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)

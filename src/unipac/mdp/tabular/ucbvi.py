@@ -27,10 +27,11 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac._jit import jit
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
 from unipac.mdp.tabular.counting.backward import BERNSTEIN, HOEFFDING, Bonus, optimistic
-from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
+from unipac.mdp.tabular.counting.counts import Counts, count_episode, no_counts, with_room
 
 
 class State(NamedTuple):
@@ -41,6 +42,23 @@ class State(NamedTuple):
     """(H + 1, S): visits of each state at each stage; the last row stays 0."""
     Q: Array
     """(H, S A)."""
+
+
+@jit
+def learn(
+    state: State,
+    pairs: int,
+    n_actions: int,
+    states: Integers,
+    actions: Integers,
+    rewards: Array,
+    following: Integers,
+    with_rewards: bool,
+) -> None:
+    """Count an episode, and the visits of states by stage."""
+    count_episode(state.counts, pairs, n_actions, states, actions, rewards, following, with_rewards)
+    for h in range(states.size):
+        state.at_stage[h, states[h]] += 1
 
 
 @agent
@@ -106,19 +124,15 @@ class UCBVI(TabularAgent):
         optimistic(state.counts, bonus, limits, state.Q, False, action, state.Q, V)  # a second time, Q stays
         return self._planned(action, V[0])
 
-    def _learn(self, episode: Episode) -> None:
-        state: State = self.state
-        np.add.at(state.at_stage, (np.arange(episode.state.size), episode.state), 1)
-        self.state = state._replace(counts=self._count(state.counts, episode))
+    def _learn(self, episode: Episode) -> Change:
+        self.state = self.state._replace(counts=with_room(self.state.counts, self.horizon))
+        return learn, (self.state, *self._counted(episode))
 
     @property
     def certified(self) -> bool:
         """Whether the bound is proven, with probability 1 − δ for the episodes foreseen."""
         known = self._known is not None and len(self._known) == 1 and self.homogeneous
-        return known and self.third_term and self._episodes <= self.total_episodes
-
-    def _saved(self) -> Any:
-        return self.state._replace(counts=trimmed(self.state.counts))
+        return known and self.third_term and self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
         state: State = saved

@@ -25,6 +25,7 @@ from unipac.mdp.linear.radius import CENTRED, centres, certified_radius, radius_
 from unipac.mdp.linear.stored.memory import Storing
 from unipac.mdp.linear.ways import ByWay
 from unipac.mdp.protocol.ledger import Step
+from unipac.mdp.protocol.plan import Change
 from unipac.mdp.protocol.policy import Policy
 from unipac.mdp.protocol.records import StageLevel
 from unipac.theory import mdp_bounds, mdp_radii
@@ -285,5 +286,5 @@ class LinearAgent(ByWay):
         choose = super()._action if self.n_states else self._way.action
         return choose(h, level, seen)
 
-    def _finish(self, steps: list[Step]) -> None:
-        (super()._finish if self.n_states else self._way.finish)(steps)
+    def _finish(self, steps: list[Step]) -> Change:
+        return super()._finish(steps) if self.n_states else (self._way.finish, (steps,))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_same, checked_features, told_by
@@ -18,9 +17,9 @@ from unipac.mdp.linear.values import plan as kernels
 from unipac.mdp.linear.values import state as states_of
 from unipac.mdp.linear.values.blocks import layout
 from unipac.mdp.linear.values.bounds import Rules
-from unipac.mdp.linear.values.plan import FRESH, INITIAL_LEVELS, SAME_REWARD, STALE, State
+from unipac.mdp.linear.values.plan import FRESH, INITIAL_LEVELS, STALE, State
 from unipac.mdp.protocol.agent import EpisodicAgent
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.upac_lsvi import Sizes, log_failures
@@ -36,6 +35,7 @@ class ValueAgent(EpisodicAgent):
     {parameters}
     """
 
+    refutation: ClassVar[str] = "the rewards of a feature differ at one stage: nothing is certified any more"
     _levelled: ClassVar[bool]
     """Whether data are spread over levels."""
 
@@ -104,9 +104,14 @@ class ValueAgent(EpisodicAgent):
         return told_by(mdp)
 
     @property
+    def consistent(self) -> bool:
+        """Whether the rewards of every feature were always the same at a stage."""
+        return bool(self.state.refuted[0] == 0)
+
+    @property
     def certified(self) -> bool:
         """True, however actions are chosen, unless the rewards of a feature were seen to differ."""
-        return bool(self.state.refuted[0] == 0)
+        return self.consistent
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and largest radius of each level of each stage, all blocks together."""
@@ -135,21 +140,10 @@ class ValueAgent(EpisodicAgent):
         fresh = bool(state.age[0] == FRESH)
         return Plan(action, self._no_level, state.bound.copy(), state.lower.copy(), fresh)
 
-    def _learn(self, episode: Episode) -> Any:
+    def _learn(self, episode: Episode) -> Change:
         self.state = states_of.with_room(self.state, self._rules)
         state, action, _, reward, following = episode
-        if self.certified and self._refutes(state, action, reward):
-            warn(
-                "the rewards of a feature differ at one stage: nothing is certified any more", RuntimeWarning
-            )
         return kernels.learn, (self.state, self._rules, state, action, reward, following)
-
-    def _refutes(self, state: Integers, action: Integers, reward: Array) -> bool:
-        """Whether some reward is not the one that was observed before."""
-        rewards, rules = self.state.rewards, self._rules
-        at = np.arange(len(state)), rules.layout.number[state, action]
-        differs = np.abs(rewards.observed[at] - (reward - rules.low) / rules.unit) > SAME_REWARD
-        return bool((differs & (rewards.order[at] > 0)).any())
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         """As often as it needs more room, from where it stopped."""
@@ -158,7 +152,7 @@ class ValueAgent(EpisodicAgent):
             self.state = states_of.with_room(self.state, self._rules)
             before = done
             done = int(kernels.play(self.state, self._rules, world, states, uniforms, before, played))
-            self._episodes += done - before
+            self._ledger.episodes += done - before
             if not self.certified:
                 trace.certificate[before:done] = np.nan
 

@@ -12,7 +12,6 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
-from unipac._warnings import warn
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
@@ -21,7 +20,7 @@ from unipac.mdp.mixture.regression import kernels as regression
 from unipac.mdp.mixture.regression import planning
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.mixture.regression.kernels import Rules, State
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.bounds import level_size
 from unipac.theory.vtr import vtr_mistake_bound
@@ -43,6 +42,8 @@ class MixtureAgent(MixtureInputs):
     rule: ClassVar[int]
     """How visits are spread over levels, as in ``linalg.levels``."""
     absorbs: ClassVar[bool] = True
+    counts_many: ClassVar[bool] = True  # if H ≤ 2: else values at the next state change as it learns
+    refutation: ClassVar[str] = "an episode refutes the mixture: nothing is certified any more"
     likelihood = False
     """Whether there is a likelihood set; a parameter of NestedVTR."""
 
@@ -121,19 +122,14 @@ class MixtureAgent(MixtureInputs):
     # -- what is known -------------------------------------------------------------------------
 
     @property
-    def counts_many(self) -> bool:
-        """Whether ``absorb`` takes many equal episodes in one step: with H ≤ 2 values at the next state are known."""
-        return self.horizon <= 2
+    def consistent(self) -> bool:
+        """False once an episode showed that this is no such MDP."""
+        return bool(self.state.refuted[0] == 0)
 
     @property
     def certified(self) -> bool:
         """True, however actions are chosen, unless an episode refuted the assumptions."""
-        return bool(self.state.refuted[0] == 0)
-
-    @property
-    def guarantee(self) -> str:
-        """As ``theorem`` unless the bonus is scaled or nothing is certified."""
-        return self.theorem if self.certified and self.bonus_scale == 1.0 else "none"
+        return self.consistent
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − 3δ/2, for all ε at once, no more episodes have a gap above ε; or infinity."""
@@ -183,29 +179,24 @@ class MixtureAgent(MixtureInputs):
             state.action[:, None].copy(), self._no_level, state.bound.copy(), state.lower[0].copy(), True
         )
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Change:
         self._plan()
         self._make_room()
-        sure = self.state.refuted[0] == 0
-        regression.learn(self.state, self._rules, episode.state, episode.action, episode.following)
-        if sure and self.state.refuted[0]:
-            warn("an episode refutes the mixture: nothing is certified any more", RuntimeWarning)
+        steps = episode.state, episode.action, episode.following
+        return regression.learn, (self.state, self._rules, *steps)
 
-    def _absorb(self, episode: Episode, shares: Array, times: int) -> None:
+    def _absorb(self, episode: Episode, shares: Array, times: int) -> Change:
         if times > 1:
+            expected = "1 where values at the next state change as it learns, which is so unless H <= 2"
+            check.require(self.horizon <= 2, "times", expected, times)
             most = LARGEST_GROWTH * self.regularization / self.value_norm**2
             check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)
         self._plan()
         longest = (
-            self.regularization + (self._episodes + times) * self.value_norm**2
+            self.regularization + (self.episodes + times) * self.value_norm**2
         ) / self._rules.shortest**2
         self._make_room(min(math.ceil(math.log(longest, 4)) + 2, MOST_LEVELS) if times > 1 else 0)
-        for h, (s, a) in enumerate(zip(episode.state.tolist(), episode.action.tolist(), strict=True)):
-            if h < self.horizon - 1:
-                regression.learn_step(self.state, self._rules, h, s, a, shares[h], times)
-            else:
-                regression.learn_last(self.state, self._rules, s, a, shares[h], times)
-        regression.refit(self.state, self._rules, len(episode.state))
+        return regression.absorb, (self.state, self._rules, episode.state, episode.action, shares, times)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         if world.terminal.any():  # the compiled episodes have H stages
@@ -215,7 +206,7 @@ class MixtureAgent(MixtureInputs):
         while k < len(states):
             self._make_room()
             before, k = k, planning.play(self.state, self._rules, world, states, uniforms, k, out)
-            self._episodes += k - before
+            self._ledger.episodes += k - before
         trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
         trace.level[:], trace.replanned[:] = 1, True
         if not self.certified:
@@ -233,7 +224,7 @@ class MixtureAgent(MixtureInputs):
         like = regression.empty(self._rules, self._stacks, max(L, 1))
         for name in ("rows", "size", "rotations", "counts", "theta", "refuted"):
             check_shape(getattr(saved, name), getattr(like, name).shape)
-        most = self._episodes * (max(self.horizon - 1, 1) if self.homogeneous else 1)
+        most = self.episodes * (max(self.horizon - 1, 1) if self.homogeneous else 1)
         sound = (
             1 <= L <= (1 if self.rule == SINGLE else MOST_LEVELS)
             and saved.size.min() >= 0
@@ -241,7 +232,7 @@ class MixtureAgent(MixtureInputs):
             and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, self.dim)
             and saved.refuted[0] in (0, 1)
             and saved.counts.min(initial=0.0) >= 0.0
-            and saved.counts.sum() <= self._episodes * self.horizon * (1 + 1e-9)
+            and saved.counts.sum() <= self.episodes * self.horizon * (1 + 1e-9)
             and bool((saved.theta > 0.0).all() and np.abs(saved.theta.sum(axis=1) - 1.0).max() <= SUMS)
         )
         if sound and self.likelihood:  # no kernel leads there

@@ -289,3 +289,16 @@ def learn(state: State, rules: Rules, states: Integers, actions: Integers, follo
             learn_last(state, rules, states[h], actions[h], shares, int(np.int64(1)))
         shares[following[h]] = 0.0
     refit(state, rules, states.size)
+
+
+@jit
+def absorb(
+    state: State, rules: Rules, states: Integers, actions: Integers, shares: Array, times: int
+) -> None:
+    """Learn from so many equal episodes, the next states of each stage as shares; otherwise as ``learn``."""
+    for h in range(states.size):
+        if h < rules.rewards.shape[0] - 1:
+            learn_step(state, rules, h, states[h], actions[h], shares[h], times)
+        else:
+            learn_last(state, rules, states[h], actions[h], shares[h], times)
+    refit(state, rules, states.size)

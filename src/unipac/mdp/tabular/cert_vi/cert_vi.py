@@ -27,7 +27,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.envs.play.simulation import World
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.policy import Recommendation, TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
@@ -118,16 +118,16 @@ class CertVI(AgentWithEnds):
         lower = compiled.recommend(state, self._rules, state.action)
         return Recommendation(TablePolicy(state.action), state.bound, lower)
 
-    def _learn(self, episode: Episode) -> None:
+    def _learn(self, episode: Episode) -> Change:
         self.state = compiled.with_more_room(self.state, self.horizon)
-        compiled.learn(self.state, self._rules, *steps(episode))
+        return compiled.learn, (self.state, self._rules, *steps(episode))
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         played, k = room_for(trace, self.horizon, self.n_states), 0
         while k < len(states):
             self.state, before = compiled.with_more_room(self.state, self.horizon), k
             k = compiled.play(self.state, self._rules, world, states, uniforms, k, played)
-            self._episodes += k - before
+            self._ledger.episodes += k - before
 
     @property
     def certified(self) -> bool:

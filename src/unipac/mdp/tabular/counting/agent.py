@@ -1,4 +1,8 @@
-"""What the tabular agents share: rewards that may be known, cells that may be pooled, counts."""
+"""What the tabular agents share: rewards that may be known, cells that may be pooled, counts.
+
+An algorithm whose state is the counts of what was seen writes ``_plan`` alone. One that keeps more, or something else,
+writes ``_empty``, ``_learn`` and ``_restored``, too.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,16 @@ from unipac._inputs import floats, read_only
 from unipac._memory import require_room
 from unipac.envs import FiniteMDP
 from unipac.mdp.protocol.agent import FiniteAgent
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.backward import Limits
-from unipac.mdp.tabular.counting.counts import Counts, check_counts, count_episode, with_room
+from unipac.mdp.tabular.counting.counts import (
+    Counts,
+    check_counts,
+    count_episode,
+    no_counts,
+    trimmed,
+    with_room,
+)
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -24,9 +35,14 @@ Integers = NDArray[np.int64]
 
 @agent
 class TabularAgent(FiniteAgent):
-    """An agent that keeps tables; the algorithms derive from it.
+    """An agent that keeps tables; the algorithms derive from it. Unless they say otherwise, these are counts.
 
     {parameters}
+
+    >>> from unipac import UBEV, envs
+    >>> agent = UBEV.made_for(envs.river_swim(n_states=3, horizon=3))
+    >>> isinstance(agent, TabularAgent), agent.state.visits.shape             # of (stage, state, action)
+    (True, (18,))
     """
 
     homogeneous: bool = parameter(
@@ -96,11 +112,30 @@ class TabularAgent(FiniteAgent):
         base = unknown if self._known is None else self._known
         return Limits(base, np.zeros(base.shape[1]), 0.0, math.inf, np.zeros(self.n_states, dtype=np.bool_))
 
-    def _count(self, counts: Counts, episode: Episode) -> Counts:
-        """The counts with an episode, rewards apart from the outcomes."""
-        counts = with_room(counts, self.horizon)
-        count_episode(counts, self.n_states * self.n_actions, self.n_actions, *steps(episode), False)
-        return counts
+    # -- the state, if it is the counts --------------------------------------------------------
+
+    def _empty(self) -> Any:
+        return no_counts(self._cells)
+
+    def _learn(self, episode: Episode) -> Change:
+        self.state = with_room(self.state, self.horizon)
+        return count_episode, (self.state, *self._counted(episode))
+
+    def _saved(self) -> Any:
+        if isinstance(self.state, Counts):
+            return trimmed(self.state)
+        held = "counts" in self.state._fields
+        return self.state._replace(counts=trimmed(self.state.counts)) if held else self.state
+
+    def _restored(self, saved: Any) -> Any:
+        self._sound_counts(saved)
+        return saved
+
+    # -- what the algorithms use ---------------------------------------------------------------
+
+    def _counted(self, episode: Episode) -> tuple[Any, ...]:
+        """What ``counts.count_episode`` takes after the counts, for rewards apart from the outcomes."""
+        return self.n_states * self.n_actions, self.n_actions, *steps(episode), False
 
     def _outcome_rewards(self, counted: bool) -> tuple[Array, Array]:
         """The least and the largest reward of an outcome of each pair, (S A,); 0 unless rewards are counted."""
