@@ -42,7 +42,7 @@ class LSVIUCB(LinearAgent):
     (True, True)
     """
 
-    rule: ClassVar[int] = SINGLE
+    _rule: ClassVar[int] = SINGLE
     theorem: ClassVar[str] = "regret"
 
     total_episodes: int = parameter(
@@ -58,9 +58,6 @@ class LSVIUCB(LinearAgent):
         words='"theorem" as in the paper, whose constant is not given, so that it is never certified; "finite" for '
         'finitely many states; or the heuristic "mixture"',
     )
-
-    def _known_episodes(self) -> int | None:
-        return self.total_episodes
 
     @property
     def certified(self) -> bool:

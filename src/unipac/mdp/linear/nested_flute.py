@@ -34,10 +34,10 @@ class NestedFLUTE(LinearAgent):
     (True, True)
     """
 
-    rule: ClassVar[int] = NESTED
+    _rule: ClassVar[int] = NESTED
     theorem: ClassVar[str] = "uniform-PAC"
 
-    radius: str = parameter(
+    radius: str | None = parameter(  # type: ignore[assignment]
         default=None,
         check=check.optional_choice("finite", "explicit", "theorem", "mixture"),
         words='"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with '
