@@ -48,14 +48,14 @@ def regret(radius: str = "monotone") -> None:
 
 
 def levels(seeds: str = "30", radius: str = "monotone") -> None:
-    """UPACLSVI against LSVIUCB, which has the same radius on one set of all data."""
-    ratios = []
+    """UPACLSVI against MonotoneLSVI, which has the same radius on one set of all data."""
+    ratios, both = [], (unipac.UPACLSVI, unipac.MonotoneLSVI)
     same = {"radius": radius, "replan": "lazy", "replan_factor": 1.05}
     for name in ("simplex 4", "simplex 5", "simplex 6", "hypercube"):
         pairs = []
         for seed in range(int(seeds)):
             mdp = MDPS[name](seed)
-            pairs.append([run(cls, mdp, seed, **same).gap.sum() for cls in (unipac.UPACLSVI, unipac.LSVIUCB)])
+            pairs.append([run(cls, mdp, seed, **same).gap.sum() for cls in both])
         with_levels, without = np.mean(pairs, axis=0)
         ratios.append(with_levels / without)
         error = np.std(np.diff(pairs, axis=1)) / np.sqrt(len(pairs)) / without

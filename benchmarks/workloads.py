@@ -18,7 +18,7 @@ import numpy as np
 from peers.serve import timed
 
 import unipac
-from unipac.mdp.linear.stored.files import Stored
+from unipac.mdp.linear.stored.memory import StoredMemory
 
 SEED = 0
 SMALL = {"dim": 20, "n_actions": 10}
@@ -178,24 +178,25 @@ def stored_plan(episodes: int) -> dict[str, Any]:
             agent.act(features[position])
             position += 1
             agent.observe(rng.random(), features[position], False, h == horizon - 1)
-    engine: Stored = agent.state
-    S = engine.S
+    memory: StoredMemory = agent._memory
+    state, S = memory.state, memory.levels
 
     def plan() -> None:
-        engine._dirty[:] = 1
-        for stage in engine.rounds:
-            for rounds in stage:
-                rounds.forget_widths(1, S)
-        engine.plan()
+        state.dirty[:] = 1
+        state.fresh[:] = 0
+        memory.replan()
 
     plan()
-    stored = [stage[0].following[: stage[0].count].reshape(-1, d) for stage in engine.rounds]
+    stored = [
+        stage[0].following[:n].reshape(-1, d)
+        for stage, n in zip(state.rounds, state.counts[:, 0], strict=True)
+    ]
     out = np.empty(d * max(len(x) for x in stored))
 
     def products() -> None:
         for h, x in enumerate(stored):
             for i in range(S):
-                np.matmul(engine.estimates.factors[h + 1, i], x.T, out=out[: x.size].reshape(d, -1))
+                np.matmul(state.estimates.factors[h + 1, i], x.T, out=out[: x.size].reshape(d, -1))
 
     return {"levels": S, "transitions": sum(map(len, stored)) // n_actions, "plan": plan, "blas": products}
 

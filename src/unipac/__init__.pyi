@@ -36,6 +36,7 @@ from unipac.mdp.linear.cert_lsvi_ucb import CertLSVIUCB as CertLSVIUCB
 from unipac.mdp.linear.eleanor import ELEANOR as ELEANOR
 from unipac.mdp.linear.flute import FLUTE as FLUTE
 from unipac.mdp.linear.lsvi_ucb import LSVIUCB as LSVIUCB
+from unipac.mdp.linear.monotone_lsvi import MonotoneLSVI as MonotoneLSVI
 from unipac.mdp.linear.nested_flute import NestedFLUTE as NestedFLUTE
 from unipac.mdp.linear.uc_matrix_rl import UCMatrixRL as UCMatrixRL
 from unipac.mdp.linear.upac_lsvi import UPACLSVI as UPACLSVI

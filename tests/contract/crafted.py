@@ -309,10 +309,10 @@ def _check_plan(agent: Any) -> None:
     other = copy.copy(agent)
     for first, second in zip(agent._plan()[:3], other._plan()[:3], strict=True):
         np.testing.assert_array_equal(first, second)
-    data = getattr(getattr(agent, "_way", None), "data", None)
+    data = getattr(getattr(agent, "_memory", None), "data", None)
     if data is not None:
         d = agent.dim
-        used = agent._way.levels
+        used = agent._memory.levels
         R = data.rows[:, :used, :, 1 : d + 1]
         diagonal = np.diagonal(R, axis1=2, axis2=3)
         logdet = 2 * np.log(diagonal / math.sqrt(agent.regularization)).sum(axis=-1)

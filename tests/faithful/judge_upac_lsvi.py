@@ -1,4 +1,4 @@
-"""A slow judge of UPACLSVI, and of LSVIUCB with its radii: pseudo-code in plain NumPy, dense, nothing of the library.
+"""A slow judge of UPACLSVI, and of MonotoneLSVI: pseudo-code in plain NumPy, dense, nothing of the library.
 
 Stages count from 0; the end of an episode is one more outcome, number S, of value 0, if episodes may terminate.
 """

@@ -320,8 +320,8 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
     assert np.isfinite(agent.mistake_bound(0.5)) == (agent.guarantee == "uniform-PAC")
 
     if horizon == 2:
-        rules = agent._way.rules
-        agent._way.rules = rules._replace(kind=FIXED, constants=np.full_like(rules.constants, 0.5))
+        rules = agent._memory.rules
+        agent._memory.rules = rules._replace(kind=FIXED, constants=np.full_like(rules.constants, 0.5))
         agent.state.data.beta[:] = 0.5
 
     def beta(level, Sigma):
@@ -390,8 +390,8 @@ def test_the_radius_of_every_stage_is_that_of_the_theory(name):
         right = 0.5 * (3 - h) * np.sqrt(data.logdet[h, i] + inside) + outside
         assert level.radius == pytest.approx(right, rel=1e-12)
     assert agent.levels()[-1].radius == pytest.approx(np.sqrt(3 * 0.5))
-    np.testing.assert_array_equal(agent.caps, [4, 3, 2, 1])
-    np.testing.assert_array_equal(agent._way.rules.centre, [1.5, 1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(agent._memory.settings.caps, [4, 3, 2, 1])
+    np.testing.assert_array_equal(agent._memory.rules.centre, [1.5, 1.0, 0.5, 0.0])
 
 
 def test_a_radius_too_small_gives_wrong_certificates():
@@ -400,9 +400,9 @@ def test_a_radius_too_small_gives_wrong_certificates():
     wrong = 0
     for seed in range(20):
         agent = unipac.NestedFLUTE(mdp.features, horizon=3)
-        rules = agent._way.rules
+        rules = agent._memory.rules
         too_small = np.full_like(rules.constants, 0.002 * agent.levels()[0].radius)
-        agent._way.rules = rules._replace(kind=FIXED, constants=too_small)
+        agent._memory.rules = rules._replace(kind=FIXED, constants=too_small)
         for _ in range(10):
             agent.play(mdp, episodes=100, seed=seed)
             claimed = agent.certificate(0)

@@ -10,43 +10,41 @@ from naive_mdp import NaiveFLUTE, mixture
 import unipac
 from unipac.envs import random_simplex
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
-from unipac.mdp.linear.counted.episodes import Rules
-from unipac.mdp.linear.radius import centres, radius_rules
+from unipac.mdp.linear.radius import Settings
 from unipac.mdp.linear.stored import transitions
-from unipac.mdp.linear.stored.files import Stored
+from unipac.mdp.linear.stored.memory import StoredMemory, Walk
 
 DELTA = 0.1
 RULES = {"LSVIUCB": SINGLE, "FLUTE": DISJOINT, "NestedFLUTE": NESTED}
 
 
-def rules_of(name, horizon, dim, *, scale, regularization, replan, levels=8, radius="mixture"):
-    kind, constants = radius_rules(
-        radius,
-        levels,
-        dim=dim,
+def engine_of(name, horizon, n_actions, dim, *, scale, regularization, replan, levels=8, radius="mixture"):
+    cap = [horizon - h if name == "NestedFLUTE" else horizon for h in range(horizon)]
+    settings = Settings(
         horizon=horizon,
+        n_states=0,
+        n_actions=n_actions,
+        dim=dim,
+        rule=RULES[name],
+        caps=np.array(cap, dtype=float),
+        radius=radius,
         delta=DELTA,
         regularization=regularization,
-        n_states=1,
-        constant=1.0,
-        rule=RULES[name],
-        episodes=10**6 if name == "LSVIUCB" else None,
+        bonus_scale=scale,
+        replan_factor=None if replan == "always" else 1.25,
+        total_episodes=10**6 if name == "LSVIUCB" else None,
     )
-    return Rules(
-        rule=RULES[name],
-        kind=kind,
-        horizon=horizon,
-        regularization=regularization,
-        scale=scale,
-        rise=-1.0 if replan == "always" else math.log(1.25) + 1e-9,
-        constants=constants,
-        centre=centres(radius, horizon),
-    )
+    engine = StoredMemory(settings, lambda phi: phi)
+    engine.state = engine.empty(levels)
+    return engine
 
 
-def engine_of(name, horizon, n_actions, dim, **options):
-    cap = [horizon - h if name == "NestedFLUTE" else horizon for h in range(horizon)]
-    return Stored(n_actions, dim, rules_of(name, horizon, dim, **options), np.array(cap, dtype=float))
+def learn(engine, steps, terminated=False):
+    """An episode of (level, taken, reward, following), stage by stage."""
+    columns = [np.array(column, dtype=float) for column in zip(*steps, strict=True)]
+    level, taken, reward, following = columns
+    kernel, arguments = engine.learn(Walk(taken, level.astype(np.int64), reward, following, terminated))
+    kernel(*arguments)
 
 
 def judge_of(name, mdp, *, scale, regularization):
@@ -69,21 +67,22 @@ def judge_of(name, mdp, *, scale, regularization):
 
 def episode(mdp, engine, rng, *, terminate=0.0, truncate=0.0):
     """Play one episode; yields (stage, s, action, level, reward, next state, terminal) before learning it."""
-    s, previous = int(rng.integers(mdp.n_states)), engine.S + 1
+    s, previous, steps = int(rng.integers(mdp.n_states)), None, []
     for h in range(mdp.horizon):
-        a, level = engine.choose(h, mdp.features[s], previous)
+        a, previous = engine.action(h, previous, mdp.features[s])
         following = int(rng.choice(mdp.n_states, p=mdp.transitions[h, s, a]))
         terminal, truncated = bool(rng.random() < terminate), bool(rng.random() < truncate)
-        yield h, s, a, level, float(mdp.rewards[h, s, a]), following, terminal, truncated
-        engine.learn(h, level, mdp.features[s, a], mdp.rewards[h, s, a], mdp.features[following], terminal)
-        s, previous = following, level
+        level, reward = previous + 1, float(mdp.rewards[h, s, a])
+        yield h, s, a, level, reward, following, terminal, truncated
+        steps.append((level, mdp.features[s, a], reward, mdp.features[following]))
+        s = following
         if terminal or truncated:
             break
-    engine.end_episode()
+    learn(engine, steps, terminal)
 
 
 def assert_plans_agree(engine, judge, n_states):
-    assert engine.planned == judge.S
+    assert engine.state.levels[1] == judge.S
     for h in range(judge.H):
         for s in range(n_states):
             expected = np.array([q[s] for q in judge.Q[h]])
@@ -129,12 +128,12 @@ def test_acts_as_the_pseudo_code(name, replan, horizon, dim, regularization, sca
             assert a == judge.least_q(h + 1, previous if name != "LSVIUCB" else 1)[s].argmax()
             expected, _ = judge.level(h + 1, s, a, previous)
             assert level == expected
-            assert engine.S == judge.S
+            assert engine.levels == judge.S
             judge.add(h + 1, level, s, a, reward, mdp.n_states if terminal else following)
             previous = level
         judge.end_episode()
-        assert engine.S == judge.S
-    assert name == "LSVIUCB" or engine.S >= 3
+        assert engine.levels == judge.S
+    assert name == "LSVIUCB" or engine.levels >= 3
 
 
 @pytest.mark.parametrize("replan", ["always", "lazy"])
@@ -168,7 +167,7 @@ def test_equals_the_agents_that_count(name, replan):
                         q = engine.q_values(stage, mdp.features[state])
                         np.testing.assert_allclose(q, agent.state.plan.Q[stage, : len(q), state], atol=1e-8)
             agent.observe(reward, following, terminal, truncated)
-    assert name == "LSVIUCB" or engine.S >= 5
+    assert name == "LSVIUCB" or engine.levels >= 5
     np.testing.assert_array_equal(engine.data.size, agent.state.data.size[:, : engine.data.size.shape[1]])
     np.testing.assert_allclose(
         engine.data.beta, agent.state.data.beta[:, : engine.data.size.shape[1]], atol=1e-10
@@ -181,11 +180,8 @@ def test_a_terminal_transition_has_no_value_after_it_and_a_truncated_episode_has
         first, second = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
         engine.prepare()
         for _ in range(99):
-            engine.learn(0, 1, first[0], 0.0, first, False)
-            engine.learn(1, 1, second[0], 1.0, None, False)
-            engine.end_episode()
-        engine.learn(0, 1, second[0], 0.5, None if terminal else second, terminal)
-        engine.end_episode()
+            learn(engine, [(1, first[0], 0.0, first), (1, second[0], 1.0, second)])
+        learn(engine, [(1, second[0], 0.5, second)], terminal)
         engine.prepare()
         assert engine.q_values(0, second)[0, 0] == pytest.approx((0.5 + value * 0.99) / 2)
 
@@ -201,10 +197,10 @@ def test_what_is_kept_is_what_would_be_computed_anew(name, monkeypatch):
     for _ in range(800):
         if engine.prepare():
             plans += 1
-            kept = [array.copy() for array in engine.estimates]
+            kept = [array.copy() for array in engine.state.estimates]
             forget(engine)
-            engine.plan()
-            for old, new in zip(kept, engine.estimates, strict=True):
+            engine.replan()
+            for old, new in zip(kept, engine.state.estimates, strict=True):
                 np.testing.assert_allclose(old, new, atol=1e-11)
         for _ in episode(mdp, engine, rng):
             pass
@@ -212,12 +208,12 @@ def test_what_is_kept_is_what_would_be_computed_anew(name, monkeypatch):
 
 
 def forget(engine):
-    engine._dirty[:] = 1
-    for array in engine.estimates:
+    engine.state.dirty[:] = 1
+    engine.state.fresh[:] = 0
+    for array in engine.state.estimates:
         array[:] = 0.0
-    for stage in engine.rounds:
+    for stage in engine.state.rounds:
         for rounds in stage:
-            rounds.forget_widths(1, len(rounds.fresh))
             for width in rounds.widths:
                 width[:] = np.nan
 
@@ -225,18 +221,21 @@ def forget(engine):
 def test_only_what_changed_is_computed_again():
     """A change of level 3 at stage 2 touches its widths at stage 1 alone, and keeps levels 1 and 2."""
     engine = filled("NestedFLUTE", 500, n_actions=2, dim=3, levels=4, horizon=3)
-    engine.plan()
-    for stage in engine.rounds:
-        assert stage[0].fresh == [500] * 4
+    engine.replan()
+    np.testing.assert_array_equal(engine.state.fresh[:, 0, :5], [[500] * 4 + [0]] * 2)
+    for stage in engine.state.rounds:
         for width in stage[0].widths:
             width += 1.0  # marks them
-    before = engine.estimates.w.copy()
-    engine.learn(1, 3, np.full(3, 0.5), 1.0, np.full((2, 3), 0.5), False)
-    engine.plan()
-    parts = [stage[0] for stage in engine.rounds]
-    computed = [[int(np.sum(width[: part.count] < 1.0)) for width in part.widths] for part in parts]
+    before = engine.state.estimates.w.copy()
+    nothing = (1, np.zeros(3), 0.0, np.zeros((2, 3)))  # too short to learn from
+    learn(engine, [nothing, (3, np.full(3, 0.5), 1.0, np.full((2, 3), 0.5))])
+    engine.replan()
+    parts = [
+        (stage[0], count) for stage, count in zip(engine.state.rounds, engine.state.counts[:, 0], strict=True)
+    ]
+    computed = [[int(np.sum(width[:count] < 1.0)) for width in part.widths] for part, count in parts]
     assert computed == [[0, 0, 1000, 1000], [2, 2, 2, 2]]  # at stage 2, for the new transition
-    same = (engine.estimates.w[:, :4] == before[:, :4]).all(axis=2)
+    same = (engine.state.estimates.w[:, :4] == before[:, :4]).all(axis=2)
     np.testing.assert_array_equal(same, [[True, True, False, False], [True, True, False, False], [True] * 4])
 
 
@@ -257,7 +256,7 @@ def test_the_state_as_arrays_continues_bit_for_bit(name, replan):
         if k % 2:
             engine.prepare()
         copy = engine_of(name, 3, 5, 17, **options)
-        copy.restore(type(engine.saved())(*(array.copy() for array in engine.saved())), k)
+        copy.state = copy.restored(type(engine.saved())(*(array.copy() for array in engine.saved())), k)
         assert_same_estimates(engine, copy)
         kept += not copy.prepare()
         for each in (engine, copy):
@@ -278,9 +277,10 @@ def test_the_state_as_arrays_continues_bit_for_bit(name, replan):
 
 
 def assert_same_estimates(engine, other):
-    assert engine.planned == other.planned
-    for array, same in zip(engine.estimates, other.estimates, strict=True):
-        np.testing.assert_array_equal(array[:, : engine.planned], same[:, : engine.planned])
+    planned = engine.state.levels[1]
+    assert planned == other.state.levels[1]
+    for array, same in zip(engine.state.estimates, other.state.estimates, strict=True):
+        np.testing.assert_array_equal(array[:, :planned], same[:, :planned])
 
 
 def test_room_for_more_levels():
@@ -291,15 +291,11 @@ def test_room_for_more_levels():
         large = engine_of(name, 2, 2, 3, levels=16, **options)
         rngs = [np.random.default_rng(0), np.random.default_rng(0)]
         for _ in range(300):
-            if small.is_full:
-                with pytest.raises(ValueError, match=f"more than {small.S} rows"):
-                    small.prepare()
-                small.grow(rules_of(name, 2, 3, levels=small.S + 1, **options))
             for engine, rng in zip((small, large), rngs, strict=True):
                 engine.prepare()
                 for _ in episode(mdp, engine, rng):
                     pass
-        assert small.S == large.S >= 4
+        assert small.levels == large.levels >= 4
         for h in range(2):
             phi = mdp.features[0]
             np.testing.assert_array_equal(small.q_values(h, phi), large.q_values(h, phi))
@@ -326,10 +322,10 @@ def test_with_the_explicit_radius_storing_is_counting(name):
                 break
             s = t
     counting._plan()
-    storing.state.plan()
+    storing._memory.replan()
     for h in range(3):
         for s in range(4):
-            slow = storing.state.q_values(h, mdp.features[s])
+            slow = storing._memory.q_values(h, mdp.features[s])
             np.testing.assert_allclose(slow, counting.state.plan.Q[h, : len(slow), s], atol=1e-9)
 
 
@@ -338,14 +334,13 @@ def test_fixed_radius_and_negligible_features():
     engine = engine_of("NestedFLUTE", 2, 2, 3, radius="explicit", **options)
     np.testing.assert_allclose(engine.data.beta[:, 0], engine.rules.constants[0, 0, 0])
     engine.prepare()
-    np.testing.assert_allclose(engine.estimates.beta[:, 0], 0.01 * engine.rules.constants[0, 0, 0])
+    np.testing.assert_allclose(engine.state.estimates.beta[:, 0], 0.01 * engine.rules.constants[0, 0, 0])
     zero = np.zeros((2, 3))
     for _ in range(5):
         engine.prepare()
-        _, level = engine.choose(0, zero, engine.S + 1)
-        engine.learn(0, level, zero[0], 1.0, zero, False)
-        engine.end_episode()
-    assert engine.S == 1
+        _, level = engine.action(0, None, zero)
+        learn(engine, [(level + 1, zero[0], 1.0, zero)])
+    assert engine.levels == 1
     assert engine.data.size.sum() == 0
 
 
@@ -356,13 +351,9 @@ def filled(name, count, *, n_actions, dim, levels, horizon=2):
     engine = engine_of(name, horizon, n_actions, dim, **options)
     features = rng.dirichlet(np.ones(dim), size=(count, 1 + n_actions))
     rewards = rng.random(count)
-    for level in range(2, levels + 1):
-        engine._open(level)
-    engine.end_episode()
     of_rounds = np.sort(rng.integers(1, levels + 1, count))
     for level, x, reward in zip(of_rounds, features, rewards, strict=True):
-        for h in range(horizon):
-            engine.learn(h, int(level) if name != "LSVIUCB" else 1, x[0], reward, x[1:], False)
+        learn(engine, [(level if name != "LSVIUCB" else 1, x[0], reward, x[1:])] * horizon)
     return engine
 
 
@@ -372,8 +363,11 @@ def test_rate_of_a_pass(name):
     """Prints the rate of a pass over 10^5 transitions relative to that of BLAS; judges no time."""
     count, n_actions, d = 100_000, 4, 32
     engine = filled(name, count, n_actions=n_actions, dim=d, levels=1 if name == "LSVIUCB" else 6)
-    engine.plan()
-    pairs = sum(len(part.widths) * part.count * n_actions for part in engine.rounds[0])
+    engine.replan()
+    state, parts = engine.state, engine.state.rounds[0]
+    pairs = sum(
+        len(part.widths) * int(n) * n_actions for part, n in zip(parts, state.counts[0], strict=False)
+    )
     means = 2 * d * pairs
     stacked = np.random.default_rng(0).normal(size=(count * n_actions, d))
     square = np.random.default_rng(0).normal(size=(1024, 1024))
@@ -381,22 +375,21 @@ def test_rate_of_a_pass(name):
     thin = 2 * stacked.shape[0] * d * d / least_time(lambda: stacked @ square[:d, :d].T)
 
     def anew():
-        engine._dirty[:] = 1
-        for part in engine.rounds[0]:
-            part.forget_widths(1, len(part.fresh))
-        engine.plan()
+        state.dirty[:] = 1
+        state.fresh[:] = 0
+        engine.replan()
 
     def again():
-        engine._dirty[:] = 1
-        engine.plan()
+        state.dirty[:] = 1
+        engine.replan()
 
     def unchanged():
-        engine.plan()
+        engine.replan()
 
     full, cached, idle = (least_time(pass_) for pass_ in (anew, again, unchanged))
     rate = (means * d + means) / full
-    features = sum(part.taken.nbytes + part.following.nbytes + part.level.nbytes for part in engine.rounds[0])
-    widths = sum(width.nbytes for part in engine.rounds[0] for width in part.widths)
+    features = sum(part.taken.nbytes + part.following.nbytes + part.level.nbytes for part in parts)
+    widths = sum(width.nbytes for part in parts for width in part.widths)
     print(
         f"\n{name}: {full * 1e3:.0f} ms, {rate / 1e9:.1f} GFlop/s"
         f" = {rate / blas:.0%} of BLAS (1024 x 1024), {rate / thin:.0%} of BLAS (4e5 x 32 by 32 x 32);"

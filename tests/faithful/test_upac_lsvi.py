@@ -94,20 +94,19 @@ WITHOUT_LEVELS = {
         "one stage",
     )
 }
-"""What LSVIUCB has, too."""
+"""What MonotoneLSVI has, too."""
 
 
 def made(cls, *arguments, **parameters):
-    """One of both agents; LSVIUCB with the defaults of the other."""
-    if cls is unipac.LSVIUCB:
-        usual = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05, "total_episodes": 1}
-        parameters = {**usual, **parameters}
+    """One of both agents; MonotoneLSVI with the defaults of the other."""
+    if cls is unipac.MonotoneLSVI:
+        parameters = {"replan": "lazy", "replan_factor": 1.05, **parameters}
     return cls(*arguments, **parameters)
 
 
 @pytest.mark.parametrize(
     ("cls", "case"),
-    [(unipac.UPACLSVI, name) for name in CASES] + [(unipac.LSVIUCB, name) for name in WITHOUT_LEVELS],
+    [(unipac.UPACLSVI, name) for name in CASES] + [(unipac.MonotoneLSVI, name) for name in WITHOUT_LEVELS],
 )
 def test_agent_is_what_its_pseudo_code_says(cls, case):
     """At all of the first plans and then at fewer and fewer, over 600 episodes."""
@@ -217,7 +216,7 @@ def walk():
 
 
 @pytest.mark.parametrize("told", [{}, {"radius": "vertex"}, {"reward_range": (-1.0, 1.0)}], ids=str)
-@pytest.mark.parametrize("cls", [unipac.UPACLSVI, unipac.LSVIUCB])
+@pytest.mark.parametrize("cls", [unipac.UPACLSVI, unipac.MonotoneLSVI])
 def test_compiled_play_is_the_loop_where_episodes_end(cls, told):
     mdp = walk()
     told = {"radius": "monotone", **told}
@@ -232,28 +231,31 @@ def test_compiled_play_is_the_loop_where_episodes_end(cls, told):
         cls.made_for(mdp, rounds=1, terminates=False, **told).play(mdp, episodes=1)
 
 
-def test_lsvi_ucb_holds_beyond_the_episodes_it_was_told():
+def test_on_all_data_bounds_hold_for_all_episodes():
     mdp = hypercube(dim=3, horizon=3)
-    agent = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="monotone")
+    agent = unipac.MonotoneLSVI.made_for(mdp, rounds=1)
     trace = agent.play(mdp, episodes=100, seed=0)
     assert agent.certified
     assert agent.guarantee == "regret"
     assert agent.mistake_bound(0.1) == math.inf
     assert (trace.certificate >= trace.gap).all()
     assert all(level.level == 1 and level.bound == math.inf for level in agent.levels())
-    scaled = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="vertex", bonus_scale=0.5)
+    scaled = unipac.MonotoneLSVI.made_for(mdp, radius="vertex", bonus_scale=0.5)
     assert scaled.certified
     assert scaled.guarantee == "none"
-    with pytest.raises(ValueError, match="radius"):
-        unipac.LSVIUCB(
-            feature_map=lambda s: np.eye(2), n_actions=2, dim=2, horizon=2, total_episodes=1, radius="vertex"
-        )
+    for radius in ("monotone", "vertex"):
+        with pytest.raises(ValueError, match="MonotoneLSVI"):
+            unipac.LSVIUCB.made_for(mdp, rounds=1, radius=radius)
+    with pytest.raises(ValueError, match="MonotoneLSVI"):
+        unipac.LSVIUCB.made_for(mdp, rounds=1, terminates=False)
+    with pytest.raises(ValueError, match="radius must be one of"):
+        unipac.LSVIUCB.made_for(mdp, rounds=1, radius="auto")
 
 
 @pytest.mark.parametrize(
     ("cls", "variant"),
     [(unipac.UPACLSVI, variant) for variant in VARIANTS]
-    + [(unipac.LSVIUCB, variant) for variant in VARIANTS if variant != "auto"],  # it has no such radius
+    + [(unipac.MonotoneLSVI, variant) for variant in VARIANTS if variant != "auto"],  # it has no such radius
 )
 def test_runs_can_be_cut_saved_and_copied(cls, variant, tmp_path):
     mdp, told = hypercube(dim=3, horizon=3), {"radius": "monotone", "replan": "lazy", **VARIANTS[variant]}
@@ -294,7 +296,7 @@ def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
 def missed_visits(mdp, factor, episodes):
     """How many executed pairs of level l ≥ 2 had not passed level l − 1 in the plan in use."""
     agent = unipac.UPACLSVI.made_for(mdp)
-    places, missed = agent._way.rules.layout, 0
+    places, missed = agent._rules.layout, 0
     for k in range(episodes):
         plan = agent._plan()
         planned, data = agent.state.planned.rows, agent.state.data

@@ -16,8 +16,8 @@ from unipac.linalg import ridge
 from unipac.mdp.linear.values import plan as lsvi
 from unipac.mdp.linear.values import state as lsvi_state
 
-SAME = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05}
-"""LSVIUCB has the radii of UPACLSVI on one set of all data."""
+SAME = {"replan": "lazy", "replan_factor": 1.05}
+"""MonotoneLSVI has the radii of UPACLSVI on one set of all data."""
 
 
 def killer_mdp():
@@ -35,14 +35,14 @@ def force(agent, times, rng):
     law, x = killer_mdp().transitions[0, 0, 0], np.array([1.0, 0.0])
     level = 1
     while times > 0:
-        agent.state = lsvi_state.with_room(agent.state, agent._way.rules)
+        agent.state = lsvi_state.with_room(agent.state, agent._rules)
         data = agent.state.data
         if level > data.open[0, 0]:
             data.rows[0, 0, level - 1] = data.rows[0, 0, level - 2]
             data.arrivals[0, 0, level - 1] = data.arrivals[0, 0, level - 2]
             data.open[0, 0] = level
         _, width2 = ridge.evaluate(data.rows[0, 0, level - 1], x)
-        rounds = stack.share(width2, level, times) if agent._way.rules.levelled else times
+        rounds = stack.share(width2, level, times) if agent._rules.levelled else times
         for i in range(level - 1, data.open[0, 0] if rounds > 0 else 0):
             ridge.add(data.rows[0, 0, i], x, 0.0, float(rounds), np.empty(4))
             ridge.refresh(data.rows[0, 0, i])
@@ -75,7 +75,7 @@ def test_forcing_at_once_is_forcing_one_by_one():
     np.testing.assert_allclose(one.state.data.logdet[0, 0, :L], other.state.data.logdet[0, 0, :L], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("cls", "grows"), [(unipac.UPACLSVI, False), (unipac.LSVIUCB, True)])
+@pytest.mark.parametrize(("cls", "grows"), [(unipac.UPACLSVI, False), (unipac.MonotoneLSVI, True)])
 def test_forced_episodes_slow_down_lsvi_only(cls, grows):
     more = np.array([mistakes(cls, 10**12, seed) - mistakes(cls, 10**6, seed) for seed in range(30)])
     error = more.std(ddof=1) / np.sqrt(len(more))

@@ -1,4 +1,4 @@
-"""The theorems of UPACLSVI and of LSVIUCB with its radii: the test of ``validity``."""
+"""The theorems of UPACLSVI and of MonotoneLSVI: the test of ``validity``."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def bounds(factor):
     """Of an agent, with radii so many times as large."""
 
     def found(agent):
-        state, rules, H, S = agent.state, agent._way.rules, agent.horizon, agent.n_states
+        state, rules, H, S = agent.state, agent._rules, agent.horizon, agent.n_states
         Q, above, below = np.empty((H, len(rules.layout.block))), *np.empty((2, H + 1, rules.outcomes))
         lsvi.choose(state.data, state.rewards, rules, factor, np.empty_like(state.action), Q, above)
         lsvi.certify(state.data, state.rewards, rules, factor, state.action, below)
@@ -28,7 +28,7 @@ def failures(cls, name, runs, delta, *, episodes=300, factor=1.0, **parameters):
     return failing_runs(name, runs, make, bounds(factor), episodes=episodes)
 
 
-UPAC, LSVI = unipac.UPACLSVI, unipac.LSVIUCB
+UPAC, LSVI = unipac.UPACLSVI, unipac.MonotoneLSVI
 CASES = [
     (UPAC, "river swim", {}),
     (UPAC, "river swim", {"radius": "vertex"}),

@@ -36,6 +36,9 @@ _THRESHOLDS = np.array([math.ldexp(1.0 + TIE, -2 * level) for level in range(MOS
 REFRESH_EVERY = 256
 """So many rotations, or d if that is more, may pass before M is derived from R again."""
 
+REFRESH_OFTEN = 64
+"""The same for linear MDPs, where widths are kept too."""
+
 
 class Levels(NamedTuple):
     """The state of a stack with room for C levels; kernels write into these arrays in place."""
@@ -102,6 +105,15 @@ def level_of(width2: Array, S: int) -> int:
 
 
 @jit
+def level_in(rows: Array, x: Array, S: int) -> int:
+    """The same, with widths from the factors (levels, d, d + 2), computed one by one."""
+    level = 1
+    while level <= S and ridge.evaluate(rows[level - 1], x)[1] <= threshold(level):
+        level += 1
+    return level
+
+
+@jit
 def share(width2: float, level: int, times: int) -> int:
     """How many of ``times`` equal rounds belong to a level in which their width² is ``width2``.
 
@@ -142,7 +154,9 @@ def add(
     while times > 0:
         opens = level > S
         if opens:
-            _open(levels, level, rule, x, width2, regularization)
+            open_level(levels.rows, levels.logdet, levels.rotations, level, rule, regularization)
+            new = level - 1
+            width2[new] = width2[new - 1] if rule == NESTED else ridge.squared_norm(x) / regularization
             S = level
         rounds = share(width2[level - 1], level, times)
         if opens:
@@ -160,20 +174,6 @@ def add(
 
 
 @jit
-def _open(levels: Levels, level: int, rule: int, x: Array, width2: Array, regularization: float) -> None:
-    """Prepare level S + 1: empty, or, if levels are nested, equal to level S, which holds all data."""
-    new = level - 1
-    if rule == NESTED:
-        ridge.copy(levels.rows[new - 1], levels.rows[new])
-        levels.logdet[new] = levels.logdet[new - 1]
-        levels.rotations[new] = levels.rotations[new - 1]
-        width2[new] = width2[new - 1]
-    else:
-        ridge.reset(levels.rows[new], regularization)
-        width2[new] = ridge.squared_norm(x) / regularization
-
-
-@jit
 def _learn(
     levels: Levels,
     level: int,
@@ -184,12 +184,63 @@ def _learn(
     regularization: float,
     below: Array,
 ) -> None:
-    i = level - 1
+    i, every = level - 1, int(np.int64(REFRESH_EVERY))
     gain = times * width2[i]
-    ridge.add(levels.rows[i], x, y, float(times), below)
     width2[i] /= 1.0 + gain
-    levels.rotations[i] += 1
-    if times > 1 or levels.rotations[i] >= max(REFRESH_EVERY, x.size):
-        ridge.refresh(levels.rows[i])
-        levels.rotations[i] = 0
-    levels.logdet[i] = ridge.log_determinant(levels.rows[i], regularization)
+    rotate(levels.rows, levels.logdet, levels.rotations, i, x, y, float(times), regularization, every, below)
+
+
+@jit
+def open_level(
+    rows: Array,
+    logdet: Array,
+    rotations: NDArray[np.int64],
+    level: int,
+    rule: int,
+    regularization: float,
+) -> None:
+    """Prepare level S + 1 of a stack: empty, or, if levels are nested, equal to level S, which holds all data."""
+    new = level - 1
+    if rule == NESTED:
+        ridge.copy(rows[new - 1], rows[new])
+        logdet[new] = logdet[new - 1]
+        rotations[new] = rotations[new - 1]
+    else:
+        ridge.reset(rows[new], regularization)
+
+
+@jit
+def rotate(
+    rows: Array,
+    logdet: Array,
+    rotations: NDArray[np.int64],
+    i: int,
+    x: Array,
+    y: float,
+    times: float,
+    regularization: float,
+    every: int,
+    below: Array,
+) -> bool:
+    """Add equal rounds (x, y) to entry i of a stack; returns whether M was derived anew from R.
+
+    Args:
+        rows: (C, d, d + 2), as in ``Levels``.
+        logdet: (C,).
+        rotations: (C,).
+        i: level i + 1 learns.
+        x: (d,).
+        y: the reward of each round.
+        times: how many rounds.
+        regularization: λ.
+        every: so many rotations, or d if that is more, may pass before M is derived anew.
+        below: scratch, (d + 2,); afterwards what ``ridge.add`` leaves there.
+    """
+    ridge.add(rows[i], x, y, times, below)
+    rotations[i] += 1
+    anew = times > 1.0 or rotations[i] >= max(every, x.size)
+    if anew:
+        ridge.refresh(rows[i])
+        rotations[i] = 0
+    logdet[i] = ridge.log_determinant(rows[i], regularization)
+    return bool(anew)

@@ -27,7 +27,7 @@ from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.pac.best_arm import BestArm
 from unipac.pac.protocol.records import Request, Steps
-from unipac.theory import radii
+from unipac.theory.kernels import mixture as _mixture
 
 Array = NDArray[np.float64]
 
@@ -44,9 +44,6 @@ def images(rows: Array, X: Array) -> Array:
                 u += rows[r, c] * X[k, c]
             U[k, r] = u
     return U
-
-
-_mixture = jit(radii._mixture)
 
 
 @jit

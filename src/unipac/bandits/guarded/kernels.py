@@ -28,12 +28,11 @@ from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
-from unipac.theory import radii
+from unipac.theory.kernels import level_delta as _level_delta
+from unipac.theory.kernels import mixture as _mixture
 
 Array = NDArray[np.float64]
 
-_mixture = jit(radii._mixture)
-_level_delta = jit(radii._level_delta)
 _learn_level = stack._learn
 
 NEVER = 1 << 40

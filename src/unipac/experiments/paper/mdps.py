@@ -26,7 +26,7 @@ _TABLE_RUNS = ("RiverSwim 3 x 3", "RiverSwim 6 x 20")
 
 
 _BOUNDED = {"terminates": False}
-_ALL_DATA = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05, **_BOUNDED}
+_ALL_DATA = {"agent": "MonotoneLSVI", "replan": "lazy", "replan_factor": 1.05, **_BOUNDED}
 
 
 def _e12(full: bool) -> Mapping[str, Any]:
@@ -37,8 +37,8 @@ def _e12(full: bool) -> Mapping[str, Any]:
     }
     bounded = {
         "UPACLSVI": {"agent": "UPACLSVI", **_BOUNDED},
-        "LSVIUCB (monotone)": {"agent": "LSVIUCB", **_ALL_DATA},
-        "LSVIUCB (vertex)": {"agent": "LSVIUCB", **_ALL_DATA, "radius": "vertex"},
+        "LSVIUCB (monotone)": _ALL_DATA,
+        "LSVIUCB (vertex)": {**_ALL_DATA, "radius": "vertex"},
     }
     linear = {
         "FLUTE (scaled)": {"agent": "FLUTE", **_SCALED},

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._parameters import Converted
 from unipac.linalg.levels import NESTED
 from unipac.mdp.linear.levelled.agent import LinearAgent
 
@@ -35,10 +34,10 @@ class NestedFLUTE(LinearAgent):
     (True, True)
     """
 
-    rule: ClassVar[int] = NESTED
+    _rule: ClassVar[int] = NESTED
     theorem: ClassVar[str] = "uniform-PAC"
 
-    radius: Converted[str | None, str] = parameter(
+    radius: str | None = parameter(  # type: ignore[assignment]
         default=None,
         check=check.optional_choice("finite", "explicit", "theorem", "mixture"),
         words='"finite", "explicit", "theorem", or the heuristic "mixture"; by default "finite" with '

@@ -1,12 +1,18 @@
-"""The radii of the MDP agents by name: their constants level by level, and whether they are proven."""
+"""What the parameters of an agent over levels come down to: its radii, level by level, and whether they are proven."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.theory import mdp_radii, radii
+
+Array = NDArray[np.float64]
 
 FIXED, FINITE, MIXTURE = 0, 1, 2
 """Kinds: one number per level; ``flute_finite`` with two constants; H ``mixture`` with a share of δ."""
@@ -18,75 +24,108 @@ MOST_CHECKED = 30
 """Levels up to which the theorem is compared with the explicit radius; the ratio of the two falls with l."""
 
 
-def radius_rules(
-    radius: str,
-    levels: int,
-    *,
-    dim: int,
-    horizon: int,
-    delta: float,
-    regularization: float,
-    n_states: int,
-    constant: float,
-    rule: int,
-    episodes: int | None,
-) -> tuple[int, NDArray[np.float64]]:
-    """The kind of a radius and its constants, (levels, H, 2)."""
-    nested = rule == NESTED
-    constants = np.zeros((levels, horizon, 2))
-    for i in range(1 if rule == SINGLE else levels):
-        level = i + 1
-        if radius == "finite":
-            for h in range(horizon):
-                constants[i, h] = mdp_radii.finite_constants(
-                    dim,
-                    horizon,
-                    level,
-                    delta,
-                    n_states=n_states,
-                    regularization=regularization,
-                    nested=nested,
-                    episodes=episodes if rule == SINGLE else None,
-                    stage=h + 1,
-                )
-        elif radius == "mixture":
-            constants[i, :, 0] = delta if rule == SINGLE else radii.level_delta(delta, level)
-        elif radius == "explicit":
-            constants[i, :, 0] = mdp_radii.flute_explicit(
-                dim, horizon, level, delta, regularization=regularization, nested=nested
+class Rules(NamedTuple):
+    """The constants of an agent, for kernels."""
+
+    rule: int
+    """SINGLE, DISJOINT or NESTED, as in ``linalg.levels``."""
+    kind: int
+    """FIXED, FINITE or MIXTURE."""
+    horizon: int
+    regularization: float
+    scale: float
+    """``bonus_scale``: of the radii of the choice."""
+    rise: float
+    """Replan when a log det rose by more than this; negative: before every episode."""
+    constants: Array
+    """(levels, H, 2): of the radius of each level at each stage."""
+    centre: Array
+    """(H,): what is taken from the targets of each stage, and added to the estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settings:
+    """The parameters of an agent, for its memory."""
+
+    horizon: int
+    n_states: int
+    """0 where observations are no numbers of states."""
+    n_actions: int
+    dim: int
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    rule: int
+    """SINGLE, DISJOINT or NESTED."""
+    caps: Array
+    """(H,): the largest possible value from each stage on, to which Q is clipped."""
+    radius: str
+    delta: float
+    regularization: float
+    constant: float = 1.0
+    bonus_scale: float = 1.0
+    replan_factor: float | None = None
+    """None: a new plan before every episode."""
+    total_episodes: int | None = None
+    """How many episodes the radius is made for, if it must know."""
+
+    @property
+    def lazy(self) -> bool:
+        """Whether a plan may serve several episodes."""
+        return self.replan_factor is not None
+
+    def rules(self, levels: int) -> Rules:
+        """The constants for so many levels."""
+        constants = np.zeros((levels, self.horizon, 2))
+        for i in range(1 if self.rule == SINGLE else levels):
+            constants[i] = self._constants(i + 1)
+        return Rules(
+            rule=self.rule,
+            kind={"finite": FINITE, "mixture": MIXTURE}.get(self.radius, FIXED),
+            horizon=self.horizon,
+            regularization=self.regularization,
+            scale=self.bonus_scale,
+            rise=-1.0 if self.replan_factor is None else math.log(self.replan_factor) + 1e-9,
+            constants=constants,
+            centre=0.5 * np.arange(self.horizon - 1, -1, -1.0) * (self.radius in CENTRED),
+        )
+
+    def _constants(self, level: int) -> Array:
+        """(H, 2): of a level at each stage; the second column counts for "finite" only."""
+        d, H, delta = self.dim, self.horizon, self.delta
+        nested = self.rule == NESTED
+        if self.radius == "finite":
+            told: dict[str, Any] = {
+                "n_states": self.n_states,
+                "nested": nested,
+                "episodes": self.total_episodes,
+            }
+            told |= {"regularization": self.regularization}
+            stages = range(1, H + 1)
+            return np.array([mdp_radii.finite_constants(d, H, level, delta, stage=h, **told) for h in stages])
+        if self.radius == "mixture":
+            first = delta if self.rule == SINGLE else radii.level_delta(delta, level)
+        elif self.radius == "explicit":
+            first = mdp_radii.flute_explicit(
+                d, H, level, delta, regularization=self.regularization, nested=nested
             )
-        elif rule == SINGLE:
-            assert episodes is not None
-            constants[i, :, 0] = mdp_radii.lsvi_ucb(dim, horizon, episodes, delta, constant=constant)
+        elif self.rule == SINGLE:
+            assert self.total_episodes is not None
+            first = mdp_radii.lsvi_ucb(d, H, self.total_episodes, delta, constant=self.constant)
         else:
-            constants[i, :, 0] = mdp_radii.flute_theorem(dim, horizon, level, delta, constant=constant)
-    return {"finite": FINITE, "mixture": MIXTURE}.get(radius, FIXED), constants
+            first = mdp_radii.flute_theorem(d, H, level, delta, constant=self.constant)
+        return np.tile([first, 0.0], (H, 1))
 
-
-def centres(radius: str, horizon: int) -> NDArray[np.float64]:
-    """(H,): what is taken from the targets of each stage, the middle of the values of what follows."""
-    middle: NDArray[np.float64] = 0.5 * np.arange(horizon - 1, -1, -1.0)
-    return middle if radius in CENTRED else np.zeros(horizon)
-
-
-def certified_radius(
-    radius: str,
-    *,
-    dim: int,
-    horizon: int,
-    delta: float,
-    regularization: float,
-    constant: float,
-    rule: int,
-) -> bool:
-    """Whether a radius is proven: ``mixture`` never, ``theorem`` if its constant is large enough."""
-    if radius in CENTRED:
-        return True
-    if radius == "mixture" or rule == SINGLE:
-        return False
-    nested = rule == NESTED
-    return all(
-        mdp_radii.flute_theorem(dim, horizon, level, delta, constant=constant)
-        >= mdp_radii.uncentred_explicit(dim, horizon, level, delta, regularization, nested)
-        for level in range(1, MOST_CHECKED + 1)
-    )
+    @property
+    def certified(self) -> bool:
+        """Whether the radius is proven: "mixture" never, "theorem" if its constant is large enough."""
+        if self.reward_range != (0.0, 1.0):
+            return False
+        if self.radius in CENTRED:
+            return True
+        if self.radius == "mixture" or self.rule == SINGLE:
+            return False
+        sizes, nested = (self.dim, self.horizon), self.rule == NESTED
+        return all(
+            mdp_radii.flute_theorem(*sizes, level, self.delta, constant=self.constant)
+            >= mdp_radii.uncentred_explicit(*sizes, level, self.delta, self.regularization, nested)
+            for level in range(1, MOST_CHECKED + 1)
+        )

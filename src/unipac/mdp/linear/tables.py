@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
-from unipac._constants import SMALLEST_RATIO
 from unipac._memory import require_room
 from unipac.envs import FiniteMDP
-from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.linear.features import check_regularization, check_same, checked_features, told_by
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode
 
@@ -60,9 +58,7 @@ class TableAgent(EpisodicAgent):
     {parameters}
     """
 
-    features: OptionalArrayParameter = parameter(
-        default=None, words="φ, (states, actions, d), norms at most 1", kw_only=False
-    )
+    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )
@@ -71,11 +67,9 @@ class TableAgent(EpisodicAgent):
     )
 
     def _check_parameters(self) -> None:
-        check.require(self.features is not None, "features", "given", None)
-        self.features = LinearAgent.checked_features(self.features)
+        self.features = checked_features(self.features)
         self.n_states, self.n_actions, self.dim = self.features.shape
-        expected = f"at least {SMALLEST_RATIO:g}, or widths are lost to rounding"
-        check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
+        check_regularization(self.regularization)
         check.require(self.reward_range == (0.0, 1.0), "reward_range", "(0, 1)", self.reward_range)
         S, A, H = self.n_states, self.n_actions, self.horizon
         require_room(
@@ -87,13 +81,11 @@ class TableAgent(EpisodicAgent):
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        return LinearAgent._told(mdp)
+        return told_by(mdp)
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         super()._check_mdp(mdp)
-        told = self._told(mdp)["features"]
-        fits = told.shape == self.features.shape and np.array_equal(told, self.features)
-        check.require(fits, "mdp", "one with the features of this agent", mdp)
+        check_same(mdp, self.features)
 
     # -- what an algorithm writes --------------------------------------------------------------
 

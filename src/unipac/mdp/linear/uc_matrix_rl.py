@@ -23,10 +23,8 @@ from unipac._agents import agent, parameter
 from unipac._arrays import ArrayParameter, OptionalArrayParameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
-from unipac.linalg.levels import SINGLE
 from unipac.linalg.soundness import check_shape
-from unipac.mdp.linear.levelled.agent import LinearAgent
-from unipac.mdp.linear.radius import centres, radius_rules
+from unipac.mdp.linear.features import told_by
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.theory import mdp_radii
@@ -76,7 +74,7 @@ class UCMatrixRL(EpisodicAgent):
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        return LinearAgent._told(mdp)
+        return told_by(mdp)
 
     def _check_parameters(self) -> None:
         phi = floats("features", self.features).copy()
@@ -94,19 +92,13 @@ class UCMatrixRL(EpisodicAgent):
         self._project = np.linalg.solve(psi.T @ psi, psi.T)  # K⁻¹ Ψᵀ
         weights = psi @ self._project
         self._range = max(float(np.maximum(weights[:, None] - weights, 0.0).sum(axis=2).max()), 1.0)
-        _, constants = radius_rules(
-            "finite",
-            1,
-            dim=self.dim,
-            horizon=self.horizon,
-            delta=self.delta,
-            regularization=self.regularization,
-            n_states=psi.shape[1],
-            constant=1.0,
-            rule=SINGLE,
-            episodes=self.total_episodes,
-        )
-        self._constants, self._centre = constants[0], centres("finite", self.horizon)
+        told: dict[str, Any] = {"n_states": psi.shape[1], "regularization": self.regularization}
+        told |= {"episodes": self.total_episodes}
+        sizes = self.dim, self.horizon, 1, self.delta
+        self._constants = [
+            mdp_radii.finite_constants(*sizes, stage=stage, **told) for stage in range(1, self.horizon + 1)
+        ]
+        self._centre = 0.5 * np.arange(self.horizon - 1, -1, -1.0)
 
     def _empty(self) -> State:
         H, d = self.horizon, self.dim

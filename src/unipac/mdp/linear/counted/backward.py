@@ -9,6 +9,15 @@
     level of the stage is l_h = min(first failing level, l_{h-1}).
 
 Since l_{h-1} depends on the path, the policy is one of (state, level): at (s, p) the next level is min(first, p).
+
+A lower bound on the value of that policy: the radius "finite" bounds the error of the regression for *every* V from
+states to [0, H − h] at once, so also for a V_low that depends on the data and on the policy:
+
+    V_low_h(s, p) = max_{i ≤ S} c + ⟨w, φ(s, a)⟩ − β_i ‖φ(s, a)‖_{Σ_i⁻¹},  w from level i with the target
+    V_low_{h+1}(·, l)
+
+with the action a and the level l that the policy has at (s, p), clipped to [0, cap]. No further share of δ is needed:
+upper and lower bounds hold on the same event.
 """
 
 from __future__ import annotations
@@ -80,7 +89,7 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float
     for h in range(H - 1, -1, -1):
         lowest = min(lowest, dirty[h])
         for i in range(lowest - 1, S):
-            _regress(counted, plan, h, i, b, w)
+            regress(counted, h, i, plan.V[h + 1, i], b, w)
             beta = scale * counted.beta[h, i]
             for s in range(n_states):
                 for a in range(n_actions):
@@ -105,13 +114,13 @@ def backward(counted: Counted, plan: Plan, S: int, dirty: Integers, scale: float
 
 
 @jit
-def _regress(counted: Counted, plan: Plan, h: int, i: int, b: Array, w: Array) -> None:
-    """The estimate w = Mᵀ M b for b = Σ φ (r − c) + (Σ φ 1{s'}) V_{h+1}."""
+def regress(counted: Counted, h: int, i: int, V: Array, b: Array, w: Array) -> None:
+    """The estimate w = Mᵀ M b for b = Σ φ (r − c) + (Σ φ 1{s'}) V."""
     d = b.size
     for j in range(d):
         b[j] = counted.rewards[h, i, j]
-    for s in range(counted.arrivals.shape[2]):
-        v = plan.V[h + 1, i, s]
+    for s in range(V.size):
+        v = V[s]
         if v != 0.0:
             for j in range(d):
                 b[j] += counted.arrivals[h, i, s, j] * v
@@ -132,7 +141,7 @@ def is_outdated(logdet: Array, planned: Array, S: int, rise: float) -> bool:
 def tabulate(
     counted: Counted, plan: Plan, single: bool, last: int, action: Integers, level: Integers
 ) -> None:
-    """The policy of the next episode at stages ``last``, ..., 1, as in ``mdp.base.plan.Plan``."""
+    """The policy of the next episode at stages ``last``, ..., 1, as in ``mdp.protocol.plan.Plan``."""
     _, P, n_states = action.shape
     for h in range(last - 1, -1, -1):
         for p in range(P):
@@ -140,3 +149,39 @@ def tabulate(
                 a = plan.action[h, max(0, p - 1), s]
                 action[h, p, s] = a
                 level[h, p, s] = 0 if single else min(counted.first[h, s, a], p + 1) - 1
+
+
+@jit
+def lower_values(counted: Counted, plan: Plan, S: int, centre: Array, low: Array) -> None:
+    """V_low of the policy at every stage into ``low``, (H + 1, levels, n_states), by level p of the stage before."""
+    H = plan.cap.size
+    n_states, n_actions, d = counted.features.shape
+    levels = low.shape[1]
+    b, w = np.empty(d), np.empty(d)
+    bound = np.empty((n_states, n_actions))
+    for h in range(H - 1, -1, -1):
+        for level in range(1, levels + 1):
+            for s in range(n_states):
+                for a in range(n_actions):
+                    bound[s, a] = 0.0
+            for i in range(S):
+                _raise(counted, h, i, low[h + 1, level - 1], centre[h], b, w, bound)
+            for p in range(1, levels + 1):
+                for s in range(n_states):
+                    a = plan.action[h, max(1, p - 1) - 1, s]
+                    if min(counted.first[h, s, a], p) == level:
+                        low[h, p - 1, s] = min(bound[s, a], plan.cap[h])
+
+
+@jit
+def _raise(
+    counted: Counted, h: int, i: int, following: Array, centre: float, b: Array, w: Array, bound: Array
+) -> None:
+    """Raise the bounds of all pairs to those of level i, with the target ``following``."""
+    regress(counted, h, i, following, b, w)
+    for s in range(bound.shape[0]):
+        for a in range(bound.shape[1]):
+            value = centre - counted.beta[h, i] * math.sqrt(counted.width2[h, i, s, a])
+            for j in range(b.size):
+                value += counted.features[s, a, j] * w[j]
+            bound[s, a] = max(bound[s, a], value)

@@ -15,36 +15,14 @@ from unipac.mdp.linear.counted import backward
 from unipac.mdp.linear.counted import sums as counted
 from unipac.mdp.linear.counted.backward import Plan
 from unipac.mdp.linear.counted.sums import Counted, Planned
-from unipac.mdp.linear.radius import FINITE, FIXED
-from unipac.theory import mdp_radii, radii
+from unipac.mdp.linear.radius import FINITE, FIXED, Rules
+from unipac.theory.kernels import flute_finite, mixture
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_finite = jit(mdp_radii._flute_finite)
-_mixture = jit(radii._mixture)
 
-
-class Rules(NamedTuple):
-    """The constants of an agent."""
-
-    rule: int
-    """SINGLE, DISJOINT or NESTED, as in ``linalg.levels``."""
-    kind: int
-    """FIXED, FINITE or MIXTURE, as in ``radius``."""
-    horizon: int
-    regularization: float
-    scale: float
-    """``bonus_scale``: of the radii of the choice."""
-    rise: float
-    """Replan when a log det rose by more than this; negative: before every episode."""
-    constants: Array
-    """(levels, H, 2): of the radius of each level at each stage."""
-    centre: Array
-    """(H,): what is taken from the targets of each stage, and added to the estimate."""
-
-
-class Memory(NamedTuple):
+class State(NamedTuple):
     """All that an agent knows, and its plan."""
 
     data: Counted
@@ -75,10 +53,10 @@ def set_radii(data: Counted, rules: Rules, h: int, lowest: int, S: int) -> None:
             beta = rules.constants[i, h, 0]
         elif rules.kind == FINITE:
             span = rules.horizon - 1.0 - h
-            beta = _finite(data.logdet[h, i], span, rules.constants[i, h, 0], rules.constants[i, h, 1])
+            beta = flute_finite(data.logdet[h, i], span, rules.constants[i, h, 0], rules.constants[i, h, 1])
         else:
             delta = rules.constants[i, h, 0]
-            beta = rules.horizon * _mixture(data.logdet[h, i], delta, 1.0, 1.0, rules.regularization)
+            beta = rules.horizon * mixture(data.logdet[h, i], delta, 1.0, 1.0, rules.regularization)
         data.beta[h, i] = beta
 
 
@@ -93,9 +71,9 @@ def is_stale(data: Counted, planned: Planned, plan: Plan, rules: Rules, S: int) 
 
 
 @jit
-def prepare(memory: Memory, rules: Rules, S: int) -> bool:
+def prepare(state: State, rules: Rules, S: int) -> bool:
     """Plan anew before an episode if it is time to; returns whether it was."""
-    data, planned, plan, proof, dirty = memory
+    data, planned, plan, proof, dirty = state
     stale = is_stale(data, planned, plan, rules, S)
     if stale:
         backward.backward(data, plan, S, dirty, rules.scale, rules.centre)
@@ -140,33 +118,22 @@ def learn(
 
 @jit
 def learn_episode(
-    memory: Memory,
+    state: State,
     rules: Rules,
-    state: Integers,
-    action: Integers,
-    level: Integers,
-    reward: Array,
+    states: Integers,
+    actions: Integers,
+    levels: Integers,
+    rewards: Array,
     following: Integers,
 ) -> None:
-    """Add the transitions of an episode; levels count from 0, as in ``mdp.base.plan.Episode``."""
-    data = memory.data
+    """Add the transitions of an episode; levels count from 0, as in ``mdp.protocol.plan.Episode``."""
+    data = state.data
     below = np.empty(data.features.shape[2] + 2)
     S = counted.top(data)
     used = S
-    for h in range(state.size):
-        used, _ = learn(
-            data,
-            memory.dirty,
-            rules,
-            used,
-            h,
-            level[h] + 1,
-            state[h],
-            action[h],
-            reward[h],
-            following[h],
-            below,
-        )
+    for h in range(states.size):
+        s, a, level, r = states[h], actions[h], levels[h] + 1, rewards[h]
+        used, _ = learn(data, state.dirty, rules, used, h, level, s, a, r, following[h], below)
     if used > S:
         end_with_new_level(data, used)
 
@@ -180,14 +147,12 @@ def end_with_new_level(data: Counted, used: int) -> int:
 
 
 @jit
-def play(
-    memory: Memory, rules: Rules, world: World, starts: Integers, uniforms: Array, record: Record
-) -> int:
+def play(state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, record: Record) -> int:
     """Episodes from the states ``starts``, with uniforms (K, H) for the transitions.
 
     Returns how many episodes were played before the stack was full.
     """
-    data, planned, plan, proof, dirty = memory
+    data, planned, plan, proof, dirty = state
     K: int = uniforms.shape[0]
     H = rules.horizon
     n_states = data.features.shape[0]
@@ -202,7 +167,7 @@ def play(
             return k
         record.replanned[k] = is_stale(data, planned, plan, rules, S)
         if record.replanned[k]:
-            prepare(memory, rules, S)
+            prepare(state, rules, S)
         if (1 if single else S + 1) != P:
             P = 1 if single else S + 1
             actions = np.empty((H, P, n_states), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Agents for finitely many states, given by their features: transitions are counted.
+"""The memory of agents for finitely many states, given by their features: transitions are counted.
 
 An episode costs the same however many came before. Radii, log-determinants and plans are functions of the sums that are
 kept; where plans are not renewed before every episode, the sums of the last plan are kept too.
@@ -7,27 +7,27 @@ kept; where plans are not renewed before every episode, the sums of the last pla
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _checks as check
 from unipac._memory import require_room
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
-from unipac.linalg.levels import NESTED, SINGLE
+from unipac.linalg.levels import NESTED, REFRESH_OFTEN, SINGLE
 from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
-from unipac.mdp.linear.counted import backward, pessimism
+from unipac.mdp.linear.counted import backward, sums
 from unipac.mdp.linear.counted import episodes as kernels
-from unipac.mdp.linear.counted import sums as counted
+from unipac.mdp.linear.counted.episodes import State
 from unipac.mdp.linear.counted.sums import Counted, Planned
-from unipac.mdp.protocol.ledger import TERMINAL
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.linear.features import on_scale
+from unipac.mdp.linear.radius import Settings
+from unipac.mdp.protocol.ledger import TERMINAL, Step
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
-
-if TYPE_CHECKING:
-    from unipac.mdp.linear.levelled.agent import LinearAgent
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,170 +56,199 @@ SUMS = ("rows", "size", "rotations", "rewards", "arrivals", "width2")
 OF_THE_PLAN = ("rows", "rewards", "arrivals", "width2")
 
 
-class Counting:
-    """What an agent does with numbers of states. Its ``state`` is a Memory."""
+class CountedMemory:
+    """What was learned of numbers of states, and what follows from it."""
 
-    def __init__(self, agent: LinearAgent) -> None:
-        self.agent = agent
-        self.check_room(INITIAL_LEVELS)
+    state: State
 
-    def check_room(self, levels: int) -> None:
-        """Say what will be allocated, if it is too much."""
-        a = self.agent
+    def __init__(self, settings: Settings, features: Array) -> None:
+        self.settings, self._features = settings, features
+        self._current: Plan | None = None
+        """Of the episode under way."""
+        self._set_capacity(INITIAL_LEVELS)
+
+    def _set_capacity(self, levels: int) -> None:
+        """Make the rules for so many levels; say what will be allocated, if it is too much."""
+        a = self.settings
         H, S, A, d = a.horizon, a.n_states, a.n_actions, a.dim
-        sums = d * (d + 2) + S * d + d + S * A
+        numbers = d * (d + 2) + S * d + d + S * A
         plan = 2 * S * A + 2 * S
-        numbers = H * levels * ((2 if a.lazy else 1) * sums + (1 if a.bonus_scale == 1.0 else 2) * plan)
+        numbers = H * levels * ((2 if a.lazy else 1) * numbers + (1 if a.bonus_scale == 1.0 else 2) * plan)
         what = f"{H} stages and {levels} levels of {d} features of {S} states and {A} actions"
         require_room("features", what, 8 * numbers)
+        self.rules = a.rules(levels)
 
     # -- state ---------------------------------------------------------------------------------
 
-    def empty(self) -> kernels.Memory:
-        """No data."""
-        a = self.agent
-        self.rules = a.make_rules(INITIAL_LEVELS)
-        data = counted.empty(a.features.copy(), a.horizon, INITIAL_LEVELS, a.regularization)
-        for h in range(a.horizon):
-            kernels.set_radii(data, self.rules, h, 1, 1)
-        return self._held(data, counted.not_planned(data, a.lazy))
+    def _no_data(self, levels: int) -> Counted:
+        a = self.settings
+        return sums.empty(self._features.copy(), a.horizon, levels, a.regularization)
 
-    def _held(self, data: Counted, planned: Planned) -> kernels.Memory:
-        """These data, with plans to be made from them."""
-        a, capacity = self.agent, data.size.shape[1]
+    def empty(self) -> State:
+        """No data."""
+        data = self._no_data(INITIAL_LEVELS)
+        for h in range(self.settings.horizon):
+            kernels.set_radii(data, self.rules, h, 1, 1)
+        return self._without_plan(data)
+
+    def _without_plan(self, data: Counted) -> State:
+        a, capacity = self.settings, data.size.shape[1]
         plan = proof = backward.empty(a.caps, capacity, a.n_states, a.n_actions)
         if a.bonus_scale != 1.0:
             proof = backward.empty(a.caps, capacity, a.n_states, a.n_actions)
-        return kernels.Memory(data, planned, plan, proof, np.ones(a.horizon, dtype=np.int64))
+        return State(data, sums.not_planned(data, a.lazy), plan, proof, np.ones(a.horizon, dtype=np.int64))
 
-    def make_room(self) -> None:
+    def _make_room(self) -> None:
         """Let there be room for one more level."""
-        memory: kernels.Memory = self.agent.state
-        capacity = memory.data.size.shape[1]
-        if self.agent.rule == SINGLE or counted.top(memory.data) < capacity:
+        data, planned, plan, proof, dirty = self.state
+        capacity = data.size.shape[1]
+        if self.settings.rule == SINGLE or sums.top(data) < capacity:
             return
         capacity *= 2
-        self.check_room(capacity)
-        self.rules = self.agent.make_rules(capacity)
-        plan = backward.grown(memory.plan, capacity)
-        self.agent.state = kernels.Memory(
-            counted.grown(memory.data, capacity),
-            counted.grown_planned(memory.planned, capacity),
-            plan,
-            plan if memory.proof is memory.plan else backward.grown(memory.proof, capacity),
-            memory.dirty,
+        self._set_capacity(capacity)
+        larger = backward.grown(plan, capacity)
+        self.state = State(
+            sums.grown(data, capacity),
+            sums.grown_planned(planned, capacity),
+            larger,
+            larger if proof is plan else backward.grown(proof, capacity),
+            dirty,
         )
 
     def saved(self) -> Saved:
         """What goes to a file."""
-        data, planned = self.agent.state.data, self.agent.state.planned
-        S, P = counted.top(data), int(planned.levels[0])
+        data, planned = self.state.data, self.state.planned
+        S, P = sums.top(data), int(planned.levels[0])
         kept = planned._replace(**{name: getattr(planned, name)[:, :P] for name in OF_THE_PLAN})
         return Saved(**{name: getattr(data, name)[:, :S] for name in SUMS}, planned=kept)
 
-    def restored(self, saved: Saved) -> kernels.Memory:
-        """The state that leads there; a ``ValueError`` if no data do."""
-        a, planned = self.agent, saved.planned
-        S, d = saved.size.shape[1], a.dim
+    def restored(self, saved: Saved, episodes: int) -> State:
+        """The state that leads there; a ``ValueError`` if no data of so many episodes do."""
+        a, planned = self.settings, saved.planned
+        S = saved.size.shape[1]
         P = int(planned.levels[0]) if planned.levels.shape == (1,) else -1
-        one = counted.empty(a.features.copy(), a.horizon, 1, 1.0)
-        for sums, names, levels in ((saved, SUMS, S), (planned, OF_THE_PLAN, P if a.lazy else 0)):
+        one = self._no_data(1)
+        for part, names, levels in ((saved, SUMS, S), (planned, OF_THE_PLAN, P if a.lazy else 0)):
             for name in names:
-                check_shape(getattr(sums, name), (a.horizon, levels, *getattr(one, name).shape[2:]))
+                check_shape(getattr(part, name), (a.horizon, levels, *getattr(one, name).shape[2:]))
         check_levels(saved.size, a.rule)
         sound = (
             0 <= P <= S
-            and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(counted.REFRESH_EVERY, d)
-            and saved.size.sum(axis=1).max() <= a.episodes
+            and 0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_OFTEN, a.dim)
+            and saved.size.sum(axis=1).max() <= episodes
         )
         if not sound:
             raise ValueError("the levels are not those of so many episodes")
         capacity = max(INITIAL_LEVELS, S + 1)
-        self.check_room(capacity)
-        self.rules = a.make_rules(capacity)
+        self._set_capacity(capacity)
         data = self._counted(saved, saved.size, capacity)
         data.rotations[:, :S] = saved.rotations
-        memory = self._held(data, counted.not_planned(data, a.lazy))
+        state = self._without_plan(data)
         if P > 0 and a.lazy:
             before = self._counted(planned, saved.size[:, :P], capacity)  # there were no more than now
-            kernels.prepare(memory._replace(data=before), self.rules, P)
-            memory.dirty[:] = 1
-        memory.planned.levels[0] = P
-        return memory
+            kernels.prepare(state._replace(data=before), self.rules, P)
+            state.dirty[:] = 1
+        state.planned.levels[0] = P
+        return state
 
-    def _counted(self, sums: Saved | Planned, size: Integers, capacity: int) -> Counted:
+    def _counted(self, part: Saved | Planned, size: Integers, capacity: int) -> Counted:
         """Data of which the sums are given; the rest is computed."""
-        a, S = self.agent, sums.rows.shape[1]
-        data = counted.empty(a.features.copy(), a.horizon, capacity, a.regularization)
+        a, S = self.settings, part.rows.shape[1]
+        data = self._no_data(capacity)
         members = np.cumsum(size, axis=1) if a.rule == NESTED else size
         data.size[:, :S] = size
         for name in ("rows", "rewards", "arrivals"):
-            getattr(data, name)[:, :S] = getattr(sums, name)
+            getattr(data, name)[:, :S] = getattr(part, name)
         for h in range(a.horizon):
             for i in range(S):
                 n = float(members[h, i])
                 check_factors(data.rows[h, i], a.regularization, n, 1.0, 0.0)
                 check_sums(data.rewards[h, i], data.arrivals[h, i], n, a.horizon + 1.0)
                 data.logdet[h, i] = ridge.log_determinant(data.rows[h, i], a.regularization)
-                counted.compute_widths(data, h, i)
-            if not np.allclose(sums.width2[h], data.width2[h, :S], rtol=WIDTH_TOLERANCE, atol=1e-300):
+                sums.compute_widths(data, h, i)
+            if not np.allclose(part.width2[h], data.width2[h, :S], rtol=WIDTH_TOLERANCE, atol=1e-300):
                 raise ValueError("widths are not those of the data")
-            data.width2[h, :S] = sums.width2[h]
+            data.width2[h, :S] = part.width2[h]
             kernels.set_radii(data, self.rules, h, 1, S)
             data.first[h] = 1
-            counted.find_first(data, h, S)
+            sums.find_first(data, h, S)
         return data
 
     # -- the protocol --------------------------------------------------------------------------
 
+    def seen(self, name: str, observation: Any) -> int:
+        """The number of a state, checked."""
+        return check.count(name, observation, least=0, most=self.settings.n_states - 1)
+
+    def prepare(self) -> None:
+        """Before the first action of an episode."""
+        self._current = self.plan()
+
+    def action(self, h: int, level: int | None, seen: int) -> tuple[int, int]:
+        """The action at entry h and the level to remember, from 0."""
+        if self._current is None:  # after loading in the middle of an episode
+            self.prepare()
+        plan = self._current
+        assert plan is not None
+        p = plan.action.shape[1] - 1 if level is None else level
+        return int(plan.action[h, p, seen]), int(plan.level[h, p, seen])
+
     def plan(self) -> Plan:
         """The plan of the next episode."""
-        self.make_room()
-        a, memory = self.agent, self.agent.state
-        S, single = counted.top(memory.data), a.rule == SINGLE
-        fresh = bool(kernels.prepare(memory, self.rules, S))
+        self._make_room()
+        a, state = self.settings, self.state
+        S, single = sums.top(state.data), a.rule == SINGLE
+        fresh = bool(kernels.prepare(state, self.rules, S))
         shape = (a.horizon, 1 if single else S + 1, a.n_states)
         action, level = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        backward.tabulate(memory.data, memory.plan, single, a.horizon, action, level)
-        return Plan(action, level, memory.proof.V[0, S - 1].copy(), None, fresh)
+        backward.tabulate(state.data, state.plan, single, a.horizon, action, level)
+        return Plan(action, level, state.proof.V[0, S - 1].copy(), None, fresh)
 
-    def learn(self, episode: Episode) -> None:
-        """Learn from a finished episode."""
-        self.make_room()
-        reward = self.agent.on_scale(episode.reward, bool(episode.following[-1] == TERMINAL))
-        kernels.learn_episode(self.agent.state, self.rules, *episode._replace(reward=reward))
+    def finish(self, steps: list[Step]) -> Change:
+        """What a finished episode changes."""
+        columns = [np.array([step[i] for step in steps]) for i in (0, 1, 2, 4)]
+        state, action, level, following = (column.astype(np.int64) for column in columns)
+        reward = np.array([step.reward for step in steps])
+        return self.learn(Episode(state, action, level, reward, following))
+
+    def learn(self, episode: Episode) -> Change:
+        """What a finished episode changes; there is room for it afterwards."""
+        self._make_room()
+        a, terminated = self.settings, bool(episode.following[-1] == TERMINAL)
+        reward = on_scale(episode.reward, terminated, a.horizon, a.reward_range)
+        return kernels.learn_episode, (self.state, self.rules, *episode._replace(reward=reward))
 
     def play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> int:
         """Episodes into a trace, until the stack is full; returns how many."""
-        self.make_room()
+        self._make_room()
         record = kernels.Record(trace.gap, trace.level, trace.reward, trace.bound, trace.replanned)
-        return kernels.play(self.agent.state, self.rules, world, states, uniforms, record)
+        return kernels.play(self.state, self.rules, world, states, uniforms, record)
 
-    @property
-    def levels(self) -> int:
-        """How many are in use."""
-        return counted.top(self.agent.state.data)
+    # -- what is known -------------------------------------------------------------------------
 
     @property
     def data(self) -> Counted:
         """The sums of all levels."""
-        data: Counted = self.agent.state.data
-        return data
+        return self.state.data
+
+    @property
+    def levels(self) -> int:
+        """How many are in use."""
+        return sums.top(self.data)
 
     def policy(self) -> TablePolicy:
         """The greedy policy of the tightest estimate."""
-        a, S = self.agent, self.levels
+        a, S = self.settings, self.levels
         plan = backward.empty(a.caps, self.data.size.shape[1], a.n_states, a.n_actions)
-        backward.backward(
-            self.data, plan, S, np.ones(a.horizon, dtype=np.int64), a.bonus_scale, self.rules.centre
-        )
+        every = np.ones(a.horizon, dtype=np.int64)
+        backward.backward(self.data, plan, S, every, a.bonus_scale, self.rules.centre)
         return TablePolicy(plan.action[:, S - 1].copy())
 
-    def certificate(self, s: Any) -> float:
+    def certificate(self, s: int) -> float:
         """How much the policy of the next episode can lose from state s; proven with radius "finite" only."""
-        if self.agent.radius != "finite":
+        if self.settings.radius != "finite":
             return math.nan
         plan = self.plan()
-        levels, centre = plan.action.shape[1], self.rules.centre
-        low = pessimism.lower_values(self.data, self.agent.state.plan, self.levels, levels, centre)
+        low = np.zeros((self.settings.horizon + 1, *plan.action.shape[1:]))
+        backward.lower_values(self.data, self.state.plan, self.levels, self.rules.centre, low)
         return float(plan.bound[s] - low[0, -1, s])

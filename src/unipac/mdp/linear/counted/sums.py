@@ -19,14 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
-from unipac.linalg import ridge
-from unipac.linalg.levels import NESTED, SINGLE, grown_array, threshold
+from unipac.linalg import levels, ridge
+from unipac.linalg.levels import NESTED, REFRESH_OFTEN, SINGLE, grown_array, threshold
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-REFRESH_EVERY = 64
-"""So many rotations, or d if that is more, may pass before M is derived from R again, and widths from M."""
 
 
 class Counted(NamedTuple):
@@ -141,17 +138,15 @@ def top(counted: Counted) -> int:
 @jit
 def open_level(counted: Counted, h: int, level: int, rule: int, regularization: float) -> None:
     """Prepare a level at entry h: empty, or, if levels are nested, equal to the one below."""
+    rows, logdet, rotations = counted.rows[h], counted.logdet[h], counted.rotations[h]
+    levels.open_level(rows, logdet, rotations, level, rule, regularization)
     new = level - 1
     if rule == NESTED:
-        ridge.copy(counted.rows[h, new - 1], counted.rows[h, new])
-        counted.logdet[h, new] = counted.logdet[h, new - 1]
-        counted.rotations[h, new] = counted.rotations[h, new - 1]
         ridge.copy(counted.arrivals[h, new - 1], counted.arrivals[h, new])
         ridge.copy(counted.width2[h, new - 1], counted.width2[h, new])
         for j in range(counted.rewards.shape[2]):
             counted.rewards[h, new, j] = counted.rewards[h, new - 1, j]
     else:
-        ridge.reset(counted.rows[h, new], regularization)
         compute_widths(counted, h, new)
 
 
@@ -172,6 +167,18 @@ def find_first(counted: Counted, h: int, S: int) -> bool:
 
 
 @jit
+def rotate(
+    counted: Counted, h: int, i: int, x: Array, reward: float, regularization: float, below: Array
+) -> bool:
+    """Add (x, r) to entry (h, i), whose widths must follow; returns whether they are to be computed anew."""
+    for j in range(x.size):
+        counted.rewards[h, i, j] += reward * x[j]
+    rows, logdet, rotations = counted.rows[h], counted.logdet[h], counted.rotations[h]
+    every = int(np.int64(REFRESH_OFTEN))
+    return levels.rotate(rows, logdet, rotations, i, x, 0.0, 1.0, regularization, every, below)
+
+
+@jit
 def learn(
     counted: Counted,
     h: int,
@@ -189,16 +196,11 @@ def learn(
     x = counted.features[s, a]
     last = S if rule == NESTED else level
     for i in range(level - 1, last):
-        ridge.add(counted.rows[h, i], x, 0.0, 1.0, below)
-        counted.logdet[h, i] = ridge.log_determinant(counted.rows[h, i], regularization)
-        counted.rotations[h, i] += 1
-        for j in range(x.size):
-            counted.rewards[h, i, j] += reward * x[j]
-            if following >= 0:
+        anew = rotate(counted, h, i, x, reward, regularization, below)
+        if following >= 0:
+            for j in range(x.size):
                 counted.arrivals[h, i, following, j] += x[j]
-        if counted.rotations[h, i] >= max(REFRESH_EVERY, x.size):
-            ridge.refresh(counted.rows[h, i])
-            counted.rotations[h, i] = 0
+        if anew:
             compute_widths(counted, h, i)
         else:
             _shrink_widths(counted, h, i, below)

@@ -1,7 +1,7 @@
 """The family of agents for linear MDPs over levels of ridge regressions.
 
 With finitely many states, given by their features, transitions are counted, and an episode costs the same however many
-came before (``counted``, ``episodes``); with a feature map they are stored (``memory``), behind the same protocol.
+came before (``counted``); with a feature map they are stored (``stored``), behind the same methods.
 """
 
 from __future__ import annotations
@@ -15,44 +15,38 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
-from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
-from unipac._inputs import check_norms, floats, read_only
-from unipac._parameters import Converted
-from unipac.envs import FiniteMDP, LinearMDP
+from unipac.envs import FiniteMDP
+from unipac.envs.play.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp.linear.counted.episodes import Rules
-from unipac.mdp.linear.counted.memory import Counting
-from unipac.mdp.linear.radius import CENTRED, centres, certified_radius, radius_rules
-from unipac.mdp.linear.stored.memory import Storing
-from unipac.mdp.linear.ways import ByWay
+from unipac.mdp.linear.counted.memory import CountedMemory
+from unipac.mdp.linear.features import check_regularization, check_same, checked_features, told_by
+from unipac.mdp.linear.radius import CENTRED, Settings
+from unipac.mdp.linear.stored.memory import StoredMemory
+from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.ledger import Step
-from unipac.mdp.protocol.plan import Change
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import Policy
-from unipac.mdp.protocol.records import StageLevel
+from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory import mdp_bounds, mdp_radii
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-FINITE_ONLY = ("finite", "monotone", "vertex")
-"""Radii for finitely many states."""
 
 FeatureFunction = Callable[[Any], ArrayLike]
 """From an observation to features (n_actions, dim) of norm at most 1."""
 
 
 @agent
-class LinearAgent(ByWay):
+class LinearAgent(EpisodicAgent):
     """Optimistic value iteration with features, over levels; the algorithms derive from it.
 
     {parameters}
     """
 
-    rule: ClassVar[int]
+    _rule: ClassVar[int]
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
-    features: OptionalArrayParameter = parameter(
+    features: Any = parameter(
         default=None,
         words="φ, (states, actions, d), norms at most 1, for finitely many states",
         kw_only=False,
@@ -60,12 +54,10 @@ class LinearAgent(ByWay):
     feature_map: FeatureFunction | None = parameter(
         default=None, words="instead, a function from observations to φ, (actions, d), for any state space"
     )
-    n_actions: Converted[int | None, int] = parameter(
+    n_actions: int | None = parameter(  # type: ignore[assignment]
         default=None, words="A, with a feature map that does not tell"
     )
-    dim: Converted[int | None, int] = parameter(
-        default=None, words="d, with a feature map that does not tell"
-    )
+    dim: int | None = parameter(default=None, words="d, with a feature map that does not tell")
     delta: float = parameter(
         default=0.05, check=check.probability, words="δ, the probability that some bound fails"
     )
@@ -104,41 +96,46 @@ class LinearAgent(ByWay):
         if (self.features is None) == (self.feature_map is None):
             raise ValueError("features must be given, or else a feature_map, got both or none")
         if self.features is not None:
-            self.features = self.checked_features(self.features)
-            self.n_states, self.n_actions, self.dim = self.features.shape
+            self.features = checked_features(self.features)
+            sizes = self.features.shape
         else:
             check.require(callable(self.feature_map), "feature_map", "a function", self.feature_map)
-            finite = self.radius in FINITE_ONLY
-            expected = f"other than {self.radius!r} with a feature_map"
-            check.require(not finite, "radius", expected, self.radius)
-            self.n_states = 0
-            told = (getattr(self.feature_map, name, getattr(self, name)) for name in ("n_actions", "dim"))
-            self.n_actions, self.dim = map(check.count, ("n_actions", "dim"), told)
-        expected = f"at least {SMALLEST_RATIO:g}, or widths are lost to rounding"
-        check.require(self.regularization >= SMALLEST_RATIO, "regularization", expected, self.regularization)
-        self.lazy = self.replan == "lazy"
-        self.caps = np.array([self._largest_value(h) for h in range(self.horizon)], dtype=np.float64)
-        self._way = self._make_way()
-
-    def _make_way(self) -> Any:
-        """What the agent does, by what it is given: the parts of the protocol that differ."""
-        return Storing(self) if self.features is None else Counting(self)
+            expected = "other than 'finite' with a feature_map"
+            check.require(self.radius != "finite", "radius", expected, self.radius)
+            names = ("n_actions", "dim")
+            told = (getattr(self.feature_map, name, getattr(self, name)) for name in names)
+            sizes = 0, *map(check.count, names, told)
+        check_regularization(self.regularization)
+        self.n_states, self.n_actions, self.dim = sizes
+        settings = Settings(
+            horizon=self.horizon,
+            n_states=sizes[0],
+            n_actions=sizes[1],
+            dim=sizes[2],
+            reward_range=self.reward_range,
+            rule=self._rule,
+            caps=np.array([self._largest_value(h) for h in range(self.horizon)], dtype=np.float64),
+            radius=self.radius,
+            delta=self.delta,
+            regularization=self.regularization,
+            constant=self.constant,
+            bonus_scale=self.bonus_scale,
+            replan_factor=self.replan_factor if self.replan == "lazy" else None,
+            total_episodes=getattr(self, "total_episodes", None),
+        )
+        self._memory: CountedMemory | StoredMemory
+        if self.feature_map is not None:
+            self._memory = StoredMemory(settings, self.feature_map)
+        else:
+            self._memory = CountedMemory(settings, cast(Array, self.features))
 
     def _largest_value(self, h: int) -> float:
         """To which Q is clipped at entry h: H as in the papers, or what the radius is proven for."""
         return float(self.horizon - h if self.radius in CENTRED else self.horizon)
 
-    def _known_episodes(self) -> int | None:
-        """How many episodes the radius is made for, if it needs to know."""
-        return None
-
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        features = mdp.features if isinstance(mdp, LinearMDP) else None
-        if features is None:  # a table: one feature for each pair
-            pairs = mdp.n_states * mdp.n_actions
-            features = np.eye(pairs).reshape(mdp.n_states, mdp.n_actions, pairs)
-        return {"features": features, "horizon": mdp.horizon}
+        return told_by(mdp)
 
     @classmethod
     def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -147,68 +144,17 @@ class LinearAgent(ByWay):
         found, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
         check.require(found[::2] == expected, "state.rows", "of this horizon and dim", found)
 
-    @classmethod
-    def checked_features(cls, features: Any) -> Array:
-        """φ of shape (states, actions, d), checked and never to be written to."""
-        phi = floats("features", features).copy()
-        if phi.ndim != 3 or 0 in phi.shape:
-            raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
-        check_norms("features", phi, 1.0)
-        cls.refuse_negligible("features", phi)
-        return read_only(phi)
-
-    @staticmethod
-    def refuse_negligible(name: str, phi: Array) -> None:
-        """Refuse features so short that each would open a level; Assumption 1 implies norms of 1/√d or more."""
-        shortest = float(np.sqrt((phi * phi).sum(axis=-1)).min())
-        check.require(shortest >= NEGLIGIBLE, name, f"of norm at least {NEGLIGIBLE:g}", shortest)
-
-    def make_rules(self, levels: int) -> Rules:
-        """The constants for the kernels, for so many levels."""
-        kind, constants = radius_rules(
-            self.radius,
-            levels,
-            dim=self.dim,
-            horizon=self.horizon,
-            delta=self.delta,
-            regularization=self.regularization,
-            n_states=self.n_states,
-            constant=self.constant,
-            rule=self.rule,
-            episodes=self._known_episodes(),
-        )
-        return Rules(
-            rule=self.rule,
-            kind=kind,
-            horizon=self.horizon,
-            regularization=self.regularization,
-            scale=self.bonus_scale,
-            rise=math.log(self.replan_factor) + 1e-9 if self.lazy else -1.0,
-            constants=constants,
-            centre=centres(self.radius, self.horizon),
-        )
-
     # -- what is known -------------------------------------------------------------------------
 
     @property
     def certified(self) -> bool:
         """Whether every bound is proven to stay above Q*, with probability 1 − δ for all episodes."""
-        if self.reward_range != (0.0, 1.0):
-            return False
-        return certified_radius(
-            self.radius,
-            dim=self.dim,
-            horizon=self.horizon,
-            delta=self.delta,
-            regularization=self.regularization,
-            constant=self.constant,
-            rule=self.rule,
-        )
+        return self._memory.settings.certified
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage."""
         with self._lock:
-            data, levels = self._way.data, range(self._way.levels)
+            data, levels = self._memory.data, range(self._memory.levels)
             places = [(h, i) for h in range(self.horizon) for i in levels]
             return [
                 StageLevel(
@@ -218,9 +164,10 @@ class LinearAgent(ByWay):
             ]
 
     def _size_bound(self, level: int) -> float:
-        if self.rule == SINGLE:
+        a = self._memory.settings
+        if a.rule == SINGLE:
             return math.inf
-        return mdp_radii.members_bound(self.dim, self.horizon, level, regularization=self.regularization)
+        return mdp_radii.members_bound(a.dim, a.horizon, level, regularization=a.regularization)
 
     def mistake_bound(self, eps: float) -> float:
         """With probability 1 − δ, for all ε at once, no more episodes than this have a gap above ε.
@@ -230,16 +177,17 @@ class LinearAgent(ByWay):
         if self.guarantee != "uniform-PAC" or self.radius not in CENTRED:
             check.positive("eps", eps)
             return math.inf
+        a = self._memory.settings
         return mdp_bounds.flute_mistake_bound(
             eps,
-            self.dim,
-            self.horizon,
-            self.delta,
-            radius=cast(Literal["finite", "explicit"], self.radius),
-            n_states=self.n_states or None,
-            nested=self.rule == NESTED,
-            regularization=self.regularization,
-            replan_factor=self.replan_factor if self.lazy else 1.0,
+            a.dim,
+            a.horizon,
+            a.delta,
+            radius=cast(Literal["finite", "explicit"], a.radius),
+            n_states=a.n_states or None,
+            nested=a.rule == NESTED,
+            regularization=a.regularization,
+            replan_factor=a.replan_factor or 1.0,
         )
 
     def policy(self) -> Policy:
@@ -248,8 +196,7 @@ class LinearAgent(ByWay):
         With finitely many states ``np.asarray(policy)`` is its table (H, S).
         """
         with self._lock:
-            policy: Policy = self._way.policy()
-            return policy
+            return self._memory.policy()
 
     def certificate(self, observation: SupportsIndex) -> float:
         """How much the policy of the next episode can be worse than the best, if it starts in this state.
@@ -260,17 +207,53 @@ class LinearAgent(ByWay):
         return super().certificate(observation)
 
     def _certificate(self, s: Any) -> float:
-        return float(self._way.certificate(s))
+        return self._memory.certificate(s)
 
-    # -- the protocol, in either way -----------------------------------------------------------
+    # -- the protocol, by the memory -----------------------------------------------------------
 
-    def on_scale(self, reward: Array, terminated: bool) -> Array:
-        """Rewards on the scale from 0 to 1; the stages after an early end are worth 0, not ``low`` each."""
-        low, high = self.reward_range
-        scaled = (reward - low) / (high - low)
-        if terminated:
-            scaled[-1] -= (self.horizon - len(reward)) * low / (high - low)
-        return scaled
+    @property
+    def state(self) -> Any:
+        """All that was learned."""
+        return self._memory.state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._memory.state = state
+
+    def _empty(self) -> Any:
+        return self._memory.empty()
+
+    def _saved(self) -> Any:
+        return self._memory.saved()
+
+    def _restored(self, saved: Any) -> Any:
+        return self._memory.restored(saved, self.episodes)
+
+    def _seen(self, name: str, observation: Any) -> Any:
+        return self._memory.seen(name, observation)
+
+    def _prepare(self) -> None:
+        self._memory.prepare()
+
+    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
+        return self._memory.action(h, level, seen)
+
+    def _plan(self) -> Plan:
+        return self._memory.plan()
+
+    def _finish(self, steps: list[Step]) -> Change:
+        return self._memory.finish(steps)
+
+    def _learn(self, episode: Episode) -> Change:
+        return self._memory.learn(cast(Any, episode))
+
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        """As often as the memory needs more room, from where it stopped."""
+        done = 0
+        while done < len(states):
+            count = self._memory.play(world, states[done:], uniforms[done:], trace.part(done, len(states)))
+            done += count
+            self._ledger.episodes += count
 
     def _check_end(self, h: int, terminated: bool) -> None:
         if terminated and h < self.horizon - 1:
@@ -282,19 +265,4 @@ class LinearAgent(ByWay):
         check.require(self.features is not None, "feature_map", "absent for play; use learn or act", "one")
         check.require(self.reward_range == (0.0, 1.0), "reward_range", "(0, 1) for play", self.reward_range)
         super()._check_mdp(mdp)
-        told = self._told(mdp)["features"]
-        fits = told.shape == self.features.shape and np.array_equal(told, self.features)
-        check.require(fits, "mdp", "one with the features of this agent", mdp)
-
-    def _seen(self, name: str, observation: Any) -> Any:
-        return super()._seen(name, observation) if self.n_states else self._way.seen(name, observation)
-
-    def _prepare(self) -> None:
-        (super()._prepare if self.n_states else self._way.prepare)()
-
-    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
-        choose = super()._action if self.n_states else self._way.action
-        return choose(h, level, seen)
-
-    def _finish(self, steps: list[Step]) -> Change:
-        return super()._finish(steps) if self.n_states else (self._way.finish, (steps,))
+        check_same(mdp, self.features)

@@ -1,20 +1,16 @@
-"""The memory of transitions in files: what is written, and how the rest follows from it."""
+"""The memory of transitions in files: what is written, and whether it can be that of any data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac.linalg import ridge
-from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
-from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
-from unipac.mdp.linear.counted.episodes import set_radii
-from unipac.mdp.linear.counted.sums import REFRESH_EVERY
-from unipac.mdp.linear.stored.sums import Memory
+from unipac.linalg.levels import DISJOINT, REFRESH_OFTEN
+from unipac.linalg.soundness import check_levels, check_shape
+from unipac.mdp.linear.radius import Settings
+from unipac.mdp.linear.stored.transitions import State
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,165 +45,93 @@ class SavedStored(NamedTuple):
     """Of the following features in the levels of the last plan that matter, group by group, level by level."""
 
 
-class Stored(Memory):
-    """A memory of transitions that can be saved and restored."""
-
-    def saved(self) -> SavedStored:
-        """What goes to a file; views where possible."""
-        U, P, data = self._used, len(self._planned_rows[0]), self.data
-        groups = [rounds for stage in self.rounds for rounds in stage]
-        shape = (len(self.rounds), max((len(stage) for stage in self.rounds), default=1))
-        widths = [
-            width[: group.planned].reshape(-1)
-            for stage in self.rounds
-            for g, group in enumerate(stage)
-            for width in group.widths[: self._needed(g, P)]
-        ]
-        none = (0, self.n_actions, self.dim)
-        return SavedStored(
-            data.rows[:, :U],
-            data.size[:, :U],
-            data.rotations[:, :U],
-            data.rewards[:, :U],
-            self._planned_rows,
-            self._planned_rewards,
-            np.array([group.count for group in groups], dtype=np.int64).reshape(shape),
-            np.array([group.planned * (P > 0) for group in groups], dtype=np.int64).reshape(shape),
-            np.concatenate([np.empty((0, self.dim)), *(group.taken[: group.count] for group in groups)]),
-            np.concatenate([np.empty(none), *(group.following[: group.count] for group in groups)]),
-            np.concatenate([np.empty(0, np.int64), *(group.level[: group.count] for group in groups)]),
-            np.concatenate([np.empty(0), *widths]),
-        )
-
-    def restore(self, saved: SavedStored, episodes: int) -> None:
-        """Take over what ``saved`` gave, of an object with the same arguments; this one is empty.
-
-        Radii, log-determinants and the plan are computed.
-
-        Args:
-            saved: the arrays.
-            episodes: how many led to it.
-
-        Raises:
-            ValueError: if no data could have led there; the state is then undefined.
-        """
-        self._check(saved, episodes)
-        self._fill(saved)
-        P = saved.planned_rows.shape[1]
-        if P > 0:
-            self._plan_again(saved, P)
-        self._take_over(saved.rows, saved.rewards, saved.size, saved.rotations)
-        for h in range(self.rules.horizon):
-            changed = (saved.rows[h, :P] != saved.planned_rows[h]).any(axis=(1, 2))
-            changed |= (saved.rewards[h, :P] != saved.planned_rewards[h]).any(axis=1)
-            self._dirty[h] = int(changed.argmax()) + 1 if changed.any() else P + 1
-            for i in np.flatnonzero(changed) if h > 0 else ():
-                for rounds in self.rounds[h - 1]:
-                    rounds.forget_widths(int(i) + 1, int(i) + 1)
-
-    def _check(self, saved: SavedStored, episodes: int) -> None:
-        """Refuse arrays that do not fit each other, or so many episodes; what is in them comes later."""
-        H, d, A = self.rules.horizon, self.dim, self.n_actions
-        U, P = saved.size.shape[1], saved.planned_rows.shape[1]
-        groups = U if self.rules.rule == DISJOINT else 1
-        N = len(saved.level)
-        shapes = {
-            "rows": (H, U, d, d + 2),
-            "size": (H, U),
-            "rotations": (H, U),
-            "rewards": (H, U, d),
-            "planned_rows": (H, P, d, d + 2),
-            "planned_rewards": (H, P, d),
-            "counts": (H - 1, groups),
-            "planned_counts": (H - 1, groups),
-            "taken": (N, d),
-            "following": (N, A, d),
-            "level": (N,),
-        }
-        for name, shape in shapes.items():
-            check_shape(getattr(saved, name), shape)
-        needed = np.array([self._needed(g, P) for g in range(groups)])
-        check_shape(saved.widths, (int((saved.planned_counts * needed).sum()) * A,))
-        check_levels(saved.size, self.rules.rule)
-        counts, planned = saved.counts, saved.planned_counts
-        sound = (
-            self._capacity() > U or self.rules.rule == SINGLE,
-            0 <= P <= U,
-            counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
-            counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
-            0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d),
-            saved.size.sum(axis=1).max() <= episodes
-            and (counts.size == 0 or counts.sum(axis=1).max() <= episodes),
-        )
-        if not all(sound):
-            raise ValueError("the transitions are not those of any episodes")
-
-    def _fill(self, saved: SavedStored) -> None:
-        """Take over the transitions and their widths."""
-        A, U, P = self.n_actions, saved.size.shape[1], saved.planned_rows.shape[1]
-        counts, planned = saved.counts, saved.planned_counts
-        self._used = self.S = U
-        if self.rules.rule == DISJOINT:
-            self.rounds = [[self._no_rounds() for _ in range(U)] for _ in self.rounds]
-        begin = width = 0
-        flat = [(g, rounds) for stage in self.rounds for g, rounds in enumerate(stage)]
-        for (g, rounds), count, at_plan in zip(flat, counts.reshape(-1), planned.reshape(-1), strict=True):
-            part = slice(begin, begin + int(count))
-            rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
-            rounds.planned = int(at_plan)
-            for _ in range(self._needed(g, P)):
-                block = saved.widths[width : width + at_plan * A].reshape(-1, A)
-                rounds.widths.append(np.empty((len(rounds.level), A)))
-                rounds.widths[-1][:at_plan] = block
-                rounds.fresh.append(int(at_plan))
-                width += int(at_plan) * A
-            begin += int(count)
-
-    def _plan_again(self, saved: SavedStored, P: int) -> None:
-        """The last plan, from its data and the transitions that there were."""
-        self._take_over(saved.planned_rows, saved.planned_rewards, saved.size[:, :P], saved.rotations[:, :P])
-        flat = [rounds for stage in self.rounds for rounds in stage]
-        counts = [rounds.count for rounds in flat]
-        for rounds in flat:
-            rounds.count = rounds.planned
-        for h, stage in enumerate(self.rounds):
-            for g, rounds in enumerate(stage):
-                for i in range(self._needed(g, P)):
-                    rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
-        self.S = P
-        self.plan()
-        self.S = self._used
-        for rounds, count in zip(flat, counts, strict=True):
-            rounds.count = count
-
-    def _take_over(self, rows: Array, rewards: Array, size: Integers, rotations: Integers) -> None:
-        """These sums, once they are found sound; radii and log-determinants are computed."""
-        rules, levels = self.rules, rows.shape[1]
-        members = np.cumsum(size, axis=1) if rules.rule == NESTED else size
-        for name, array in (("rows", rows), ("rewards", rewards), ("size", size), ("rotations", rotations)):
-            getattr(self.data, name)[:, :levels] = array
-        for h in range(rules.horizon):
-            for i in range(levels):
-                n = float(members[h, i])
-                check_factors(self.data.rows[h, i], rules.regularization, n, 1.0, 0.0)
-                check_sums(self.data.rewards[h, i], np.empty((0, self.dim)), n, rules.horizon + 1.0)
-                self.data.logdet[h, i] = ridge.log_determinant(self.data.rows[h, i], rules.regularization)
-            set_radii(self.data, rules, h, 1, levels)
-
-    def _needed(self, group: int, levels: int) -> int:
-        """Of how many levels, out of so many, a group of transitions needs the widths."""
-        return min(group + 1, levels) if self.rules.rule == DISJOINT else levels
+def needed(rule: int, group: int, levels: int) -> int:
+    """Of how many levels, out of so many, a group of transitions needs the widths."""
+    return min(group + 1, levels) if rule == DISJOINT else levels
 
 
-class FeaturePolicy:
-    """A policy on any observations, from the estimates of stored transitions."""
+def to_file(state: State, rule: int) -> SavedStored:
+    """What goes to a file; views where possible."""
+    data, (U, _) = state.data, state.levels.tolist()
+    P, G = state.planned_rows.shape[1], U if rule == DISJOINT else 1
+    n_actions, dim = data.features.shape[1:]
+    groups = [
+        (rounds, int(state.counts[h, g]), int(state.planned_counts[h, g]), g)
+        for h, stage in enumerate(state.rounds)
+        for g, rounds in enumerate(stage[:G])
+    ]
+    widths = [
+        width[:planned].reshape(-1)
+        for rounds, _, planned, g in groups
+        for width in rounds.widths[: needed(rule, g, P)]
+    ]
+    return SavedStored(
+        data.rows[:, :U],
+        data.size[:, :U],
+        data.rotations[:, :U],
+        data.rewards[:, :U],
+        state.planned_rows,
+        state.planned_rewards,
+        state.counts[:, :G],
+        state.planned_counts[:, :G] * (P > 0),
+        np.concatenate([np.empty((0, dim)), *(rounds.taken[:n] for rounds, n, _, _ in groups)]),
+        np.concatenate(
+            [np.empty((0, n_actions, dim)), *(rounds.following[:n] for rounds, n, _, _ in groups)]
+        ),
+        np.concatenate([np.empty(0, np.int64), *(rounds.level[:n] for rounds, n, _, _ in groups)]),
+        np.concatenate([np.empty(0), *widths]),
+    )
 
-    def __init__(self, stored: Stored, features: Callable[[str, Any], Array]) -> None:
-        self._stored = stored
-        self._features = features
 
-    def __call__(self, observation: Any, stage: int) -> int:
-        """The action for an observation."""
-        h = check.count("stage", stage, most=self._stored.rules.horizon) - 1
-        q = self._stored.q_values(h, self._features("observation", observation))
-        return int(q.min(axis=0).argmax())
+def check_saved(saved: SavedStored, settings: Settings, episodes: int) -> None:
+    """Refuse arrays that do not fit each other, or so many episodes; what is in them comes later."""
+    H, d, A = settings.horizon, settings.dim, settings.n_actions
+    U, P = saved.size.shape[1], saved.planned_rows.shape[1]
+    groups = U if settings.rule == DISJOINT else 1
+    N = len(saved.level)
+    shapes = {
+        "rows": (H, U, d, d + 2),
+        "size": (H, U),
+        "rotations": (H, U),
+        "rewards": (H, U, d),
+        "planned_rows": (H, P, d, d + 2),
+        "planned_rewards": (H, P, d),
+        "counts": (H - 1, groups),
+        "planned_counts": (H - 1, groups),
+        "taken": (N, d),
+        "following": (N, A, d),
+        "level": (N,),
+    }
+    for name, shape in shapes.items():
+        check_shape(getattr(saved, name), shape)
+    of_group = np.array([needed(settings.rule, g, P) for g in range(groups)])
+    check_shape(saved.widths, (int((saved.planned_counts * of_group).sum()) * A,))
+    check_levels(saved.size, settings.rule)
+    counts, planned = saved.counts, saved.planned_counts
+    sound = (
+        0 <= P <= U,
+        counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
+        counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
+        0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_OFTEN, d),
+        saved.size.sum(axis=1).max() <= episodes
+        and (counts.size == 0 or counts.sum(axis=1).max() <= episodes),
+    )
+    if not all(sound):
+        raise ValueError("the transitions are not those of any episodes")
+
+
+def fill(state: State, saved: SavedStored, rule: int) -> None:
+    """Take over the transitions and their widths; the state has none yet, and a group for each of these."""
+    A, P = saved.following.shape[1], saved.planned_rows.shape[1]
+    begin = width = 0
+    for h, g in np.ndindex(saved.counts.shape):
+        rounds, count, planned = state.rounds[h][g], int(saved.counts[h, g]), int(saved.planned_counts[h, g])
+        part = slice(begin, begin + count)
+        rounds.fill(saved.taken[part], saved.following[part], saved.level[part])
+        for i in range(needed(rule, g, P)):
+            rounds.widths.append(np.empty((len(rounds.level), A)))
+            rounds.widths[i][:planned] = saved.widths[width : width + planned * A].reshape(-1, A)
+            state.fresh[h, g, i] = planned
+            width += planned * A
+        state.counts[h, g], state.planned_counts[h, g] = count, planned
+        begin += count

@@ -1,110 +1,384 @@
-"""Agents for any observations, given by a feature map: transitions are stored, see ``memory``."""
+"""The memory of agents for any observations, given by a feature map: transitions are stored.
+
+For stage h and level l the backward pass (Algorithm 2 lines 6-12) needs
+
+    b = Σ φ r + Σ φ V_{h+1}^l(s')        V_{h+1}^l(s') = max_a min_{i ≤ l} Q_{h+1}^i(s', a)
+
+over the rounds of the level. The first sum is kept as in ``counted``; for the second one the features of
+s' are stored, and their widths in the levels of the next stage. The widths are the larger part of the work,
+d products for each that the mean needs: they are computed again only for levels whose Σ changed. A
+transition into a terminal state, or at stage H, enters the sums and is not stored at all.
+
+Stage h is entry h − 1, level l entry l − 1 of each array.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac._inputs import check_norms, floats
+from unipac import _checks as check
+from unipac._constants import NEGLIGIBLE
+from unipac._inputs import floats
+from unipac._jit import jit
 from unipac._memory import require_room
-from unipac.mdp.linear.counted.memory import INITIAL_LEVELS
-from unipac.mdp.linear.counted.sums import Counted
-from unipac.mdp.linear.stored.files import FeaturePolicy, SavedStored, Stored
+from unipac.linalg import ridge
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array
+from unipac.linalg.soundness import check_factors, check_sums
+from unipac.mdp.linear.counted import sums
+from unipac.mdp.linear.counted.episodes import set_radii
+from unipac.mdp.linear.counted.sums import Counted, with_levels
+from unipac.mdp.linear.features import check_lengths, on_scale
+from unipac.mdp.linear.radius import Rules, Settings
+from unipac.mdp.linear.stored.files import SavedStored, check_saved, fill, needed, to_file
+from unipac.mdp.linear.stored.transitions import Estimates, Rounds, State, choose, fill_q_values
 from unipac.mdp.protocol.ledger import Step
-
-if TYPE_CHECKING:
-    from unipac.mdp.linear.levelled.agent import LinearAgent
+from unipac.mdp.protocol.plan import Change
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+INITIAL_LEVELS = 8
 
 
-class Storing:
-    """What an agent does with features of observations. Its ``state`` is a Stored."""
+class Walk(NamedTuple):
+    """A finished episode of n ≤ H stages, by features."""
 
-    def __init__(self, agent: LinearAgent) -> None:
-        self.agent = agent
+    taken: Array
+    """(n, d): of what was done."""
+    level: Integers
+    """(n,): of each stage, from 1."""
+    reward: Array
+    """(n,)."""
+    following: Array
+    """(n, n_actions, d): of the next observations; the last is not read if ``terminated``."""
+    terminated: bool
+    """Whether all values after it are 0."""
+
+
+class StoredMemory:
+    """What was learned of observations by their features, and what follows from it."""
+
+    state: State
+
+    def __init__(self, settings: Settings, feature_map: Callable[[Any], Any]) -> None:
+        self.settings, self._feature_map = settings, feature_map
+        self.rules = settings.rules(INITIAL_LEVELS)
 
     # -- state ---------------------------------------------------------------------------------
 
-    def empty(self, levels: int = INITIAL_LEVELS) -> Stored:
+    def empty(self, levels: int = INITIAL_LEVELS) -> State:
         """No data, with room for so many levels."""
-        a = self.agent
-        what = f"{a.horizon} stages and {levels} levels of {a.dim} features"
-        require_room("feature_map", what, 16 * a.horizon * levels * a.dim * (a.dim + 2))
-        return Stored(a.n_actions, a.dim, a.make_rules(levels), a.caps)
+        a, H, d = self.settings, self.settings.horizon, self.settings.dim
+        what = f"{H} stages and {levels} levels of {d} features"
+        require_room("feature_map", what, 16 * H * levels * d * (d + 2))
+        self.rules = a.rules(levels)
+        capacity = 1 if a.rule == SINGLE else levels
+        groups = levels if a.rule == DISJOINT else 1
+        data = sums.empty(np.empty((0, a.n_actions, d)), H, capacity, a.regularization)
+        for h in range(H):
+            set_radii(data, self.rules, h, 1, 1)
+        return State(
+            data=data,
+            rounds=[[Rounds(a.n_actions, d)] for _ in range(H - 1)],
+            counts=np.zeros((H - 1, groups), dtype=np.int64),
+            fresh=np.zeros((H - 1, groups, capacity), dtype=np.int64),
+            dirty=np.ones(H, dtype=np.int64),
+            levels=np.array([1, 0]),
+            estimates=Estimates(
+                factors=np.zeros((H, capacity, d, d)),
+                w=np.zeros((H, capacity, d)),
+                beta=np.zeros((H, capacity)),
+                logdet=np.zeros((H, capacity)),
+            ),
+            planned_rows=np.zeros((H, 0, d, d + 2)),
+            planned_rewards=np.zeros((H, 0, d)),
+            planned_counts=np.zeros((H - 1, groups), dtype=np.int64),
+        )
+
+    def _make_room(self) -> None:
+        """Let there be room for one more level."""
+        state, rule = self.state, self.settings.rule
+        capacity = state.data.size.shape[1]
+        if rule != SINGLE and self.levels >= capacity:
+            capacity *= 2
+            self.rules = self.settings.rules(capacity)
+            groups = capacity if rule == DISJOINT else 1
+            fresh = np.moveaxis(grown_array(np.moveaxis(state.fresh, 2, 0), capacity), 0, 2)
+            state = self.state = state._replace(
+                data=sums.grown(state.data, capacity),
+                estimates=Estimates(*(with_levels(array, capacity) for array in state.estimates)),
+                counts=with_levels(state.counts, groups),
+                planned_counts=with_levels(state.planned_counts, groups),
+                fresh=with_levels(fresh, groups),
+            )
+        if rule == DISJOINT:
+            for stage in state.rounds:
+                while len(stage) <= self.levels:
+                    stage.append(Rounds(self.settings.n_actions, self.settings.dim))
 
     def saved(self) -> SavedStored:
         """What goes to a file."""
-        saved: SavedStored = self.agent.state.saved()
-        return saved
+        return to_file(self.state, self.settings.rule)
 
-    def restored(self, saved: SavedStored) -> Stored:
-        """The state that leads there; a ``ValueError`` if no data do."""
-        store = self.empty(max(INITIAL_LEVELS, saved.size.shape[1] + 1))
-        store.restore(saved, self.agent.episodes)
-        return store
+    def restored(self, saved: SavedStored, episodes: int) -> State:
+        """The state that leads there; a ``ValueError`` if no data of so many episodes do."""
+        check_saved(saved, self.settings, episodes)
+        return self._rebuilt(saved)
+
+    def _rebuilt(self, saved: SavedStored) -> State:
+        """From arrays that fit each other; radii, log-determinants and the plan are computed."""
+        a, U, P = self.settings, saved.size.shape[1], saved.planned_rows.shape[1]
+        state = self.empty(max(INITIAL_LEVELS, U + 1))
+        for stage in state.rounds:
+            stage += [Rounds(a.n_actions, a.dim) for _ in range(1, saved.counts.shape[1])]
+        fill(state, saved, a.rule)
+        if P > 0:
+            state = self._plan_again(state, saved, P)
+        self._take_over(state.data, saved.rows, saved.rewards, saved.size, saved.rotations)
+        state.levels[0] = U
+        for h in range(a.horizon):
+            changed = (saved.rows[h, :P] != saved.planned_rows[h]).any(axis=(1, 2))
+            changed |= (saved.rewards[h, :P] != saved.planned_rewards[h]).any(axis=1)
+            state.dirty[h] = int(changed.argmax()) + 1 if changed.any() else P + 1
+            if h > 0:
+                state.fresh[h - 1, :, np.flatnonzero(changed)] = 0
+        return state
+
+    def _plan_again(self, state: State, saved: SavedStored, P: int) -> State:
+        """The last plan, from its data and the transitions that there were."""
+        rule = self.settings.rule
+        sizes = saved.size[:, :P], saved.rotations[:, :P]
+        self._take_over(state.data, saved.planned_rows, saved.planned_rewards, *sizes)
+        for h, g in np.ndindex(saved.counts.shape):
+            for i in range(needed(rule, g, P)):
+                M = np.tril(saved.planned_rows[h + 1, i, :, : self.settings.dim])
+                state.rounds[h][g].check_widths(i, M, int(saved.planned_counts[h, g]))
+        state.levels[0] = P
+        planned = self._planned(state._replace(counts=state.planned_counts.copy()))
+        return planned._replace(counts=state.counts)
+
+    def _take_over(
+        self, data: Counted, rows: Array, rewards: Array, size: Integers, rotations: Integers
+    ) -> None:
+        """These sums, once they are found sound; radii and log-determinants are computed."""
+        a, levels = self.settings, rows.shape[1]
+        members = np.cumsum(size, axis=1) if a.rule == NESTED else size
+        for name, array in (("rows", rows), ("rewards", rewards), ("size", size), ("rotations", rotations)):
+            getattr(data, name)[:, :levels] = array
+        for h in range(a.horizon):
+            for i in range(levels):
+                n = float(members[h, i])
+                check_factors(data.rows[h, i], a.regularization, n, 1.0, 0.0)
+                check_sums(data.rewards[h, i], np.empty((0, a.dim)), n, a.horizon + 1.0)
+                data.logdet[h, i] = ridge.log_determinant(data.rows[h, i], a.regularization)
+            set_radii(data, self.rules, h, 1, levels)
 
     # -- the protocol --------------------------------------------------------------------------
 
     def seen(self, name: str, observation: Any) -> Array:
         """The features of an observation, checked; those of a file are features already."""
-        a = self.agent
-        assert a.feature_map is not None
-        phi = observation if name in ("seen", "following") else a.feature_map(observation)
+        a = self.settings
+        phi = observation if name in ("seen", "following") else self._feature_map(observation)
         phi = floats(f"feature_map({name})", phi)
         if phi.shape != (a.n_actions, a.dim):
             raise ValueError(f"feature_map({name}) must have shape ({a.n_actions}, {a.dim}), got {phi.shape}")
-        check_norms(f"feature_map({name})", phi, 1.0)
-        a.refuse_negligible(f"feature_map({name})", phi)
+        check_lengths(f"feature_map({name})", phi)
         return phi.copy()
 
-    def prepare(self) -> None:
-        """Before the first action of an episode."""
-        store: Stored = self.agent.state
-        if store.is_full:
-            store.grow(self.agent.make_rules(2 * len(store.rules.constants)))
-        store.prepare()
+    def prepare(self) -> bool:
+        """Before the first action of an episode; returns whether there is a new plan."""
+        self._make_room()
+        state, S = self.state, self.levels
+        risen = state.data.logdet[:, :S] - state.estimates.logdet[:, :S]
+        stale = self.rules.rise < 0.0 or state.levels[1] < S or bool((risen > self.rules.rise).any())
+        if stale:
+            self.replan()
+        return bool(stale)
 
     def action(self, h: int, level: int | None, phi: Array) -> tuple[int, int]:
-        """The action at entry h and the level to remember, from 0."""
-        store: Stored = self.agent.state
-        if store.planned < store.S:  # after loading in the middle of an episode
+        """The action at entry h and the level to remember, from 0 (lines 16-22)."""
+        state = self.state
+        if state.levels[1] < self.levels:  # after loading in the middle of an episode
             self.prepare()
-        action, found = store.choose(h, phi, store.S + 1 if level is None else level + 1)
+            state = self.state
+        previous = self.levels + 1 if level is None else level + 1
+        if self.settings.rule == SINGLE:
+            previous = 1
+        cap, centre = self.settings.caps[h], self.rules.centre[h]
+        action, found = choose(state.data, state.estimates, h, _owned(phi), previous, cap, centre)
         return int(action), int(found) - 1
 
-    def finish(self, steps: list[Step]) -> None:
-        """Learn from a finished episode."""
-        store: Stored = self.agent.state
-        terminated = isinstance(steps[-1].following, int)
-        rewards = self.agent.on_scale(np.array([step.reward for step in steps]), terminated)
-        for h, (step, reward) in enumerate(zip(steps, rewards.tolist(), strict=True)):
-            terminal = terminated and h == len(steps) - 1
-            following = None if terminal else step.following
-            store.learn(h, step.level + 1, step.seen[step.action], reward, following, terminal)
-        store.end_episode()
+    def plan(self) -> NoReturn:
+        """There is no table of actions."""
+        raise NotImplementedError("observations are no numbers of states")
 
-    @property
-    def levels(self) -> int:
-        """How many are in use."""
-        levels: int = self.agent.state.S
-        return levels
+    def play(self, *_: Any) -> NoReturn:
+        """There is no compiled loop."""
+        raise NotImplementedError("observations are no numbers of states")
+
+    def finish(self, steps: list[Step]) -> Change:
+        """What a finished episode changes."""
+        terminated = isinstance(steps[-1].following, int)
+        last = np.zeros_like(steps[-1].seen) if terminated else steps[-1].following
+        return self.learn(
+            Walk(
+                np.array([step.seen[step.action] for step in steps]),
+                np.array([step.level + 1 for step in steps]),
+                np.array([step.reward for step in steps]),
+                np.array([*(step.following for step in steps[:-1]), last]),
+                terminated,
+            )
+        )
+
+    def learn(self, walk: Walk) -> Change:
+        """What a finished episode changes; its transitions are written where nothing is counted yet."""
+        self._make_room()
+        a, state, n = self.settings, self.state, len(walk.level)
+        reward = on_scale(walk.reward, walk.terminated, a.horizon, a.reward_range) - self.rules.centre[:n]
+        stored = min(n - walk.terminated, a.horizon - 1)
+        for h in range(stored):
+            level = int(walk.level[h])
+            g = level - 1 if a.rule == DISJOINT else 0
+            state.rounds[h][g].place(state.counts[h, g], walk.taken[h], walk.following[h], level)
+        sums_of = state.data, state.dirty, state.levels, state.counts, state.fresh
+        return _learn, (*sums_of, self.rules, walk.taken, walk.level, reward, stored)
+
+    # -- planning ------------------------------------------------------------------------------
+
+    def replan(self) -> None:
+        """The backward pass (lines 3-15)."""
+        self.state = self._planned(self.state)
+
+    def _planned(self, state: State) -> State:
+        """The state with a new plan; levels below the lowest one changed at this or a later stage keep theirs."""
+        S, data, estimates = int(state.levels[0]), state.data, state.estimates
+        lowest = S + 1
+        for h in range(self.settings.horizon - 1, -1, -1):
+            lowest = min(lowest, int(state.dirty[h]))
+            state.dirty[h] = S + 1
+            if lowest > S:
+                continue
+            part = slice(lowest - 1, S)
+            estimates.factors[h, part] = np.tril(data.rows[h, part, :, : self.settings.dim])
+            estimates.beta[h, part] = self.rules.scale * data.beta[h, part]
+            estimates.logdet[h, part] = data.logdet[h, part]
+            b = data.rewards[h, part] + self._value_sums(state, h, lowest, S)
+            for i in range(lowest - 1, S):
+                M = estimates.factors[h, i]
+                estimates.w[h, i] = (M @ b[i + 1 - lowest]) @ M
+        state.levels[1] = S
+        return state._replace(
+            planned_rows=data.rows[:, :S].copy(), planned_rewards=data.rewards[:, :S].copy()
+        )
+
+    def _value_sums(self, state: State, h: int, lowest: int, S: int) -> Array | float:
+        """Σ φ V_{h+1}^l(s') over the transitions of entry h, for l = lowest, ..., S."""
+        if h == self.settings.horizon - 1:
+            return 0.0
+        rule = self.settings.rule
+        following = (
+            h + 1,
+            state.estimates,
+            float(self.settings.caps[h + 1]),
+            float(self.rules.centre[h + 1]),
+        )
+        disjoint = [(level - 1, level, level) for level in range(lowest, S + 1)]
+        parts = []
+        for g, low, high in disjoint if rule == DISJOINT else [(0, lowest, S)]:
+            count, fresh = int(state.counts[h, g]), state.fresh[h, g]
+            parts.append(state.rounds[h][g].value_sums(count, fresh, *following, low, high, rule == NESTED))
+            state.planned_counts[h, g] = count
+        return np.concatenate(parts)
+
+    def q_values(self, h: int, phi: Array) -> Array:
+        """Q of the last plan, (levels of that plan, n_actions), at entry h for features phi."""
+        q = np.empty((int(self.state.levels[1]), len(phi)))
+        fill_q_values(self.state.estimates, h, _owned(phi), self.settings.caps[h], self.rules.centre[h], q)
+        return q
+
+    # -- what is known -------------------------------------------------------------------------
 
     @property
     def data(self) -> Counted:
         """The sums of all levels."""
-        data: Counted = self.agent.state.data
-        return data
+        return self.state.data
+
+    @property
+    def levels(self) -> int:
+        """S: how many are in use (line 25)."""
+        return int(self.state.levels[0])
 
     def policy(self) -> FeaturePolicy:
         """The greedy policy of the tightest estimate."""
-        frozen = self.restored(self.saved())
-        frozen.plan()
-        return FeaturePolicy(frozen, self.seen)
+        frozen = StoredMemory(self.settings, self._feature_map)
+        frozen.state = frozen._rebuilt(self.saved())
+        frozen.replan()
+        return FeaturePolicy(frozen)
 
-    def certificate(self, phi: Any) -> float:
+    def certificate(self, phi: Array) -> float:
         """Nothing is proven."""
         return math.nan
+
+
+class FeaturePolicy:
+    """A policy on any observations, from the estimates of stored transitions."""
+
+    def __init__(self, memory: StoredMemory) -> None:
+        self._memory = memory
+
+    def __call__(self, observation: Any, stage: int) -> int:
+        """The action for an observation."""
+        h = check.count("stage", stage, most=self._memory.settings.horizon) - 1
+        q = self._memory.q_values(h, self._memory.seen("observation", observation))
+        return int(q.min(axis=0).argmax())
+
+
+def _owned(features: Array) -> Array:
+    """A copy: for arrays that cannot be written to, Numba would compile each kernel a second time."""
+    return np.array(features, dtype=np.float64, order="C")
+
+
+@jit
+def _learn(
+    data: Counted,
+    dirty: Integers,
+    levels: Integers,
+    counts: Integers,
+    fresh: Integers,
+    rules: Rules,
+    taken: Array,
+    level: Integers,
+    reward: Array,
+    stored: int,
+) -> None:
+    """Add the transitions of an episode to the sums (line 23), and count the first ``stored``.
+
+    Features of norm below ``NEGLIGIBLE``, which would open a level each, are not learned from. A level that stage 1
+    opens is in use from here on (line 25); there must be room for it.
+    """
+    below = np.empty(taken.shape[1] + 2)
+    for h in range(level.size):
+        x = taken[h]
+        if ridge.squared_norm(x) < NEGLIGIBLE**2:
+            continue
+        if h == 0 and level[h] > levels[0]:
+            for stage in range(rules.horizon):
+                sums.open_level(data, stage, level[h], rules.rule, rules.regularization)
+                set_radii(data, rules, stage, level[h], level[h])
+            levels[0] = level[h]
+        last = levels[0] if rules.rule == NESTED else level[h]
+        for i in range(level[h] - 1, last):
+            sums.rotate(data, h, i, x, reward[h], rules.regularization, below)
+            if h > 0:
+                for g in range(fresh.shape[1]):
+                    fresh[h - 1, g, i] = 0
+        data.size[h, level[h] - 1] += 1
+        set_radii(data, rules, h, level[h], last)
+        dirty[h] = min(dirty[h], level[h])
+        if h < stored:
+            counts[h, level[h] - 1 if rules.rule == DISJOINT else 0] += 1

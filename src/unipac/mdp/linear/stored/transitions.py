@@ -1,4 +1,4 @@
-"""Stored transitions of one stage, and what they say of the next one."""
+"""Stored transitions, what they say of the stage before, and what is chosen by it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
+from unipac.linalg.levels import level_in
+from unipac.mdp.linear.counted.sums import Counted
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 INITIAL_ROUNDS = 64
 
@@ -32,51 +35,38 @@ class Estimates(NamedTuple):
 
 
 class Rounds:
-    """Transitions of one stage; if levels are disjoint, of one level."""
+    """Room for the transitions of one stage; if levels are disjoint, of one level. How many there are, others count."""
 
     def __init__(self, n_actions: int, dim: int) -> None:
-        self.count = 0
         self.taken = np.empty((INITIAL_ROUNDS, dim))
         self.following = np.empty((INITIAL_ROUNDS, n_actions, dim))
         self.level = np.empty(INITIAL_ROUNDS, dtype=np.int64)
         self.widths: list[Array] = []
         """Of the following features in each level of the next stage."""
-        self.fresh: list[int] = []
-        """How many transitions have the widths of the current Σ."""
-        self.planned = 0
-        """How many there were at the last plan."""
 
-    def append(self, taken: Array, following: Array, level: int) -> None:
-        """Store a transition."""
-        if self.count == len(self.level):
-            self._reserve(2 * self.count)
-        self.taken[self.count] = taken
-        self.following[self.count] = following
-        self.level[self.count] = level
-        self.count += 1
+    def place(self, count: int, taken: Array, following: Array, level: int) -> None:
+        """Write a transition behind the first ``count``; it is not counted yet."""
+        if count == len(self.level):
+            self._reserve(count, 2 * count)
+        self.taken[count] = taken
+        self.following[count] = following
+        self.level[count] = level
 
-    def fill(self, taken: Array, following: Array, level: NDArray[np.int64]) -> None:
+    def fill(self, taken: Array, following: Array, level: Integers) -> None:
         """Take over transitions, which were found sound."""
-        self.count = len(level)
-        self.taken, self.following, self.level = taken.copy(), following.copy(), level.copy()
-        self._reserve(max(INITIAL_ROUNDS, self.count))
+        self.taken, self.following, self.level = taken, following, level
+        self._reserve(len(level), max(INITIAL_ROUNDS, len(level)))
 
-    def check_widths(self, i: int, M: Array) -> None:
+    def check_widths(self, i: int, M: Array, count: int) -> None:
         """Refuse widths of level i + 1 that are not those of the factor M."""
-        x = self.following[: self.planned]
-        right = np.sqrt(((x @ M.T) ** 2).sum(axis=-1))
-        if not np.allclose(self.widths[i][: self.planned], right, rtol=1e-6, atol=1e-300):
+        right = np.sqrt(((self.following[:count] @ M.T) ** 2).sum(axis=-1))
+        if not np.allclose(self.widths[i][:count], right, rtol=1e-6, atol=1e-300):
             raise ValueError("widths are not those of the data")
 
-    def forget_widths(self, first: int, last: int) -> None:
-        """Levels ``first`` to ``last`` of the next stage have changed."""
-        for i in range(first - 1, min(last, len(self.fresh))):
-            self.fresh[i] = 0
-
-    def _reserve(self, capacity: int) -> None:
+    def _reserve(self, count: int, capacity: int) -> None:
         def more(array: NDArray[Any]) -> NDArray[Any]:
             larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
-            larger[: self.count] = array[: self.count]
+            larger[:count] = array[:count]
             return larger
 
         self.taken = more(self.taken)
@@ -85,29 +75,38 @@ class Rounds:
         self.widths = [more(width) for width in self.widths]
 
     def value_sums(
-        self, h: int, estimates: Estimates, cap: float, centre: float, low: int, top: int, nested: bool
+        self,
+        count: int,
+        fresh: Integers,
+        h: int,
+        estimates: Estimates,
+        cap: float,
+        centre: float,
+        low: int,
+        top: int,
+        nested: bool,
     ) -> Array:
         """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
 
-        If ``nested``, the sum of level l is over the transitions up to that level, else over all.
+        If ``nested``, the sum of level l is over the transitions up to that level, else over all. Of the ``count``
+        transitions the first ``fresh`` have the widths of the current Σ, level by level; then all of them have.
         """
         n_actions, d = self.following.shape[1:]
         while len(self.widths) < top:
             self.widths.append(np.empty((len(self.level), n_actions)))
-            self.fresh.append(0)
         w = estimates.w[h, :top]
         size = max(1, CHUNK // (n_actions * d))
         scratch = np.empty(size * n_actions * d)
         sums = np.zeros((top - low + 1, d))
-        for begin in range(0, self.count, size):
-            end = min(begin + size, self.count)
+        for begin in range(0, count, size):
+            end = min(begin + size, count)
             values = np.empty((top - low + 1, end - begin))
             least = np.full((end - begin, n_actions), math.inf)
             columns = np.ascontiguousarray(self.following[begin:end].reshape(-1, d).T)
             means = np.empty((top, columns.shape[1]))
             _means(w, columns, centre, means)
             for i in range(top):
-                first = max(begin, self.fresh[i])
+                first = max(begin, int(fresh[i]))
                 if first < end:
                     x = self.following[first:end].reshape(-1, d)
                     u = scratch[: x.size].reshape(d, len(x))
@@ -118,10 +117,32 @@ class Rounds:
             if nested:
                 values[self.level[begin:end] > np.arange(low, top + 1)[:, None]] = 0.0
             _add_products(values, self.taken[begin:end], sums)
-        for i in range(top):
-            self.fresh[i] = self.count
-        self.planned = self.count
+        fresh[:top] = count
         return sums
+
+
+class State(NamedTuple):
+    """What was learned of H stages, with room for C levels, and the last plan; G groups of transitions a stage."""
+
+    data: Counted
+    """As for an MDP without states: all that does not depend on them."""
+    rounds: list[list[Rounds]]
+    """H − 1 times G: by stage and, if levels are disjoint, by level."""
+    counts: Integers
+    """(H − 1, G): transitions of each group."""
+    fresh: Integers
+    """(H − 1, G, C): how many of them have the widths of the current Σ in each level of the next stage."""
+    dirty: Integers
+    """(H,): the lowest level changed since the last plan."""
+    levels: Integers
+    """(2,): S, and the levels of the last plan."""
+    estimates: Estimates
+    planned_rows: Array
+    """(H, P, d, d + 2): those of the last plan, P = 0 before the first one."""
+    planned_rewards: Array
+    """(H, P, d)."""
+    planned_counts: Integers
+    """(H − 1, G): transitions at the last plan."""
 
 
 @jit
@@ -183,3 +204,40 @@ def _least_value(mean: Array, width: Array, beta: float, cap: float, least: Arra
             least[k, a] = q
             best = max(best, q)
         value[k] = best
+
+
+@jit
+def fill_q_values(estimates: Estimates, h: int, phi: Array, cap: float, centre: float, q: Array) -> None:
+    """Q of the first levels into ``q`` (levels, n_actions)."""
+    d = phi.shape[1]
+    for i in range(q.shape[0]):
+        for a in range(q.shape[1]):
+            mean = centre
+            width2 = 0.0
+            for r in range(d):
+                u = 0.0
+                for j in range(r + 1):
+                    u += estimates.factors[h, i, r, j] * phi[a, j]
+                width2 += u * u
+                mean += estimates.w[h, i, r] * phi[a, r]
+            q[i, a] = min(max(mean + estimates.beta[h, i] * math.sqrt(width2), 0.0), cap)
+
+
+@jit
+def choose(
+    data: Counted, estimates: Estimates, h: int, phi: Array, previous: int, cap: float, centre: float
+) -> tuple[int, int]:
+    """The greedy action at entry h and the level of the stage, given that of the stage before (lines 16-22)."""
+    n_actions = phi.shape[0]
+    q = np.empty((max(1, previous - 1), n_actions))
+    fill_q_values(estimates, h, phi, cap, centre, q)
+    best = 0
+    highest = -math.inf
+    for a in range(n_actions):
+        least = math.inf
+        for i in range(q.shape[0]):
+            least = min(least, q[i, a])
+        if least > highest:
+            best = a
+            highest = least
+    return best, level_in(data.rows[h], phi[best], previous - 1)

@@ -1,24 +1,26 @@
-"""What an agent with the bounds of ``value_bounds`` does: UPACLSVI over levels, LSVIUCB on one set of all data."""
+"""Agents whose bounds need to hold for V* alone: UPACLSVI over levels, MonotoneLSVI on one set of all data."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._warnings import warn
+from unipac._agents import agent, parameter
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
-from unipac.mdp.linear.values import plan as lsvi
-from unipac.mdp.linear.values import state as lsvi_state
+from unipac.mdp.linear.features import check_same, checked_features, told_by
+from unipac.mdp.linear.values import plan as kernels
+from unipac.mdp.linear.values import state as states_of
 from unipac.mdp.linear.values.blocks import layout
 from unipac.mdp.linear.values.bounds import Rules
-from unipac.mdp.protocol.plan import Episode, Plan
+from unipac.mdp.linear.values.plan import FRESH, INITIAL_LEVELS, STALE, State
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import room_for
-from unipac.mdp.protocol.policy import TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.upac_lsvi import Sizes, log_failures
 
@@ -26,151 +28,145 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class Bounded(Protocol):
-    """What such an agent is asked for: its parameters, sizes and state."""
+@agent
+class ValueAgent(EpisodicAgent):
+    """Certified value iteration with linear features and finitely many states; the algorithms derive from it.
 
-    features: Any
-    horizon: int
-    reward_range: tuple[float, float]
-    delta: float
-    regularization: float
-    radius: str
-    bonus_scale: float
-    replan: str
-    replan_factor: float
-    terminates: bool
-    n_states: int
-    dim: int
-    state: Any
+    {parameters}
+    """
 
-    @property
-    def episodes(self) -> int:
-        """Finished so far."""
+    refutation: ClassVar[str] = "the rewards of a feature differ at one stage: nothing is certified any more"
+    _levelled: ClassVar[bool]
+    """Whether data are spread over levels."""
 
-    def _clone(self) -> Any: ...
+    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    regularization: float = parameter(
+        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
+    )
+    terminates: bool = parameter(
+        default=True,
+        check=check.flag,
+        words="whether episodes may end before H; bounds are a little smaller if not",
+    )
+    delta: float = parameter(
+        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
+    )
+    radius: str = parameter(
+        default="monotone",
+        check=check.choice("monotone", "vertex"),
+        words='"monotone": bounds for V* alone; "vertex": simpler ones for all V',
+    )
+    bonus_scale: float = parameter(
+        default=1.0,
+        check=check.nonnegative,
+        words="multiplies the radii when choosing; bounds and certificates stay proven",
+    )
+    replan: str = parameter(
+        default="lazy", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
+    )
+    replan_factor: float = parameter(
+        default=1.05, check=check.at_least_one, words="growth of a det Σ that asks for a new plan"
+    )
 
-
-class Bounding:
-    """The agent's ``state`` is an ``lsvi.State``."""
-
-    def __init__(self, agent: Bounded, *, levelled: bool) -> None:
-        self.agent = agent
-        places = layout(agent.features, agent.radius == "auto")
-        outcomes = agent.n_states + agent.terminates
+    def _check_parameters(self) -> None:
+        self.features = checked_features(self.features)
+        self.n_states, self.n_actions, self.dim = self.features.shape
+        places = layout(self.features, self.radius == "auto")
+        outcomes = self.n_states + self.terminates
         alone, features = int((places.block < 0).sum()), len(places.block)
         blocks = tuple(places.sizes.tolist())
-        self.sizes = Sizes(agent.horizon, agent.dim, outcomes, blocks, places.cells, alone, features)
-        logs = log_failures(self.sizes, agent.delta, agent.radius)
-        low, high = agent.reward_range
-        lazy = agent.replan == "lazy"
-        self.rules = Rules(
+        self._sizes = Sizes(self.horizon, self.dim, outcomes, blocks, places.cells, alone, features)
+        logs = log_failures(self._sizes, self.delta, self.radius)
+        low, high = self.reward_range
+        lazy = self.replan == "lazy"
+        self._rules = Rules(
             layout=places,
-            horizon=agent.horizon,
-            dim=agent.dim,
+            horizon=self.horizon,
+            dim=self.dim,
             outcomes=outcomes,
-            end=self._ends(),
-            regularization=agent.regularization,
-            levelled=levelled,
-            monotone=agent.radius != "vertex",
-            scale=agent.bonus_scale,
-            factor=agent.replan_factor if lazy else 1.0,
-            rise=math.log(agent.replan_factor) + 1e-9 if lazy else -1.0,
+            end=min(max(-low / (high - low), 0.0), 1.0) * np.arange(self.horizon, -1, -1.0),
+            regularization=self.regularization,
+            levelled=self._levelled,
+            monotone=self.radius != "vertex",
+            scale=self.bonus_scale,
+            factor=self.replan_factor if lazy else 1.0,
+            rise=math.log(self.replan_factor) + 1e-9 if lazy else -1.0,
             log_counted=logs.counted,
             log_sets=logs.sets,
             log_every=logs.every,
             low=low,
             unit=high - low,
         )
-        self._no_level = np.zeros((agent.horizon, 1, agent.n_states), dtype=np.int64)
+        self._no_level = np.zeros((self.horizon, 1, self.n_states), dtype=np.int64)
 
-    def _ends(self) -> Array:
-        """(H + 1,): what the end of an episode is worth at each stage, rewards being scaled to [0, 1]."""
-        low, high = self.agent.reward_range
-        left = np.arange(self.agent.horizon, -1, -1.0)
-        ends: Array = min(max(-low / (high - low), 0.0), 1.0) * left
-        return ends
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return told_by(mdp)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the rewards of every feature were always the same at a stage."""
+        return bool(self.state.refuted[0] == 0)
 
     @property
     def certified(self) -> bool:
-        """Unless the rewards of a feature were seen to differ."""
-        return bool(self.agent.state.refuted[0] == 0)
+        """True, however actions are chosen, unless the rewards of a feature were seen to differ."""
+        return self.consistent
+
+    def levels(self) -> list[StageLevel]:
+        """Size, proven bound on the size, and largest radius of each level of each stage, all blocks together."""
+        with self._lock:
+            return states_of.levels(self.state.data, self._rules)
 
     # -- state ---------------------------------------------------------------------------------
 
-    def empty(self) -> lsvi.State:
-        """No data."""
-        lsvi_state.check_room(self.rules, lsvi.INITIAL_LEVELS)
-        return lsvi.empty(self.rules)
+    def _empty(self) -> State:
+        states_of.check_room(self._rules, INITIAL_LEVELS)
+        return kernels.empty(self._rules)
 
-    def saved(self) -> lsvi.State:
-        """What goes to a file."""
-        return lsvi_state.saved(self.agent.state)
+    def _saved(self) -> State:
+        return states_of.saved(self.state)
 
-    def restored(self, saved: lsvi.State) -> lsvi.State:
-        """The state that leads there; a ``ValueError`` if no data do."""
-        return lsvi_state.restored(saved, self.rules, self.agent.episodes)
-
-    def _make_room(self) -> None:
-        self.agent.state = lsvi_state.with_room(self.agent.state, self.rules)
+    def _restored(self, saved: State) -> State:
+        return states_of.restored(saved, self._rules, self.episodes)
 
     # -- the protocol --------------------------------------------------------------------------
 
-    def plan(self) -> Plan:
-        """The plan of the next episode."""
-        state = self.agent.state
-        if state.age[0] == lsvi.STALE:
-            lsvi.plan(state, self.rules)
-        fresh = bool(state.age[0] == lsvi.FRESH)
+    def _plan(self) -> Plan:
+        state: State = self.state
+        if state.age[0] == STALE:
+            kernels.plan(state, self._rules)
         action = state.action[:, None].copy()
+        fresh = bool(state.age[0] == FRESH)
         return Plan(action, self._no_level, state.bound.copy(), state.lower.copy(), fresh)
 
-    def learn(self, episode: Episode) -> None:
-        """Learn from a finished episode."""
-        self._make_room()
-        sure = self.certified
+    def _learn(self, episode: Episode) -> Change:
+        self.state = states_of.with_room(self.state, self._rules)
         state, action, _, reward, following = episode
-        lsvi.learn(self.agent.state, self.rules, state, action, reward, following)
-        if sure and not self.certified:
-            warn(
-                "the rewards of a feature differ at one stage: nothing is certified any more", RuntimeWarning
-            )
+        return kernels.learn, (self.state, self._rules, state, action, reward, following)
 
-    def play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> int:
-        """Episodes into a trace, until there is no room for another; returns how many."""
-        self._make_room()
-        played = room_for(trace, self.agent.horizon, self.agent.n_states)
-        done = int(lsvi.play(self.agent.state, self.rules, world, states, uniforms, 0, played))
-        if not self.certified:
-            trace.certificate[:done] = np.nan
-        return done
-
-    def stage_levels(self) -> list[StageLevel]:
-        """Size, proven bound on the size, and largest radius of each level of each stage, all blocks together."""
-        return lsvi_state.levels(self.agent.state.data, self.rules)
-
-    def policy(self) -> TablePolicy:
-        """The greedy policy; a question changes nothing: the plan is made by another."""
-        return TablePolicy(self.agent._clone()._plan().action[:, -1].copy())
-
-    def certificate(self, s: int) -> float:
-        """How much the policy of the next episode can lose from state s."""
-        plan = self.plan()
-        assert plan.lower is not None
-        return float(plan.bound[s] - plan.lower[s])
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        """As often as it needs more room, from where it stopped."""
+        played, done = room_for(trace, self.horizon, self.n_states), 0
+        while done < len(states):
+            self.state = states_of.with_room(self.state, self._rules)
+            before = done
+            done = int(kernels.play(self.state, self._rules, world, states, uniforms, before, played))
+            self._ledger.episodes += done - before
+            if not self.certified:
+                trace.certificate[before:done] = np.nan
 
     # -- checks --------------------------------------------------------------------------------
 
-    def check_mdp(self, mdp: FiniteMDP, told: Array) -> None:
-        """Refuse an MDP with other features, or rewards that they do not give."""
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        super()._check_mdp(mdp)
         check.require(mdp.arrival_rewards is None, "mdp", "one whose rewards depend on (s, a) only", mdp)
-        fits = np.array_equal(told, self.agent.features)
-        check.require(fits, "mdp", "one with the features of this agent", mdp)
-        self.check_end(0, bool(mdp.terminal.any()))
+        check_same(mdp, self.features)
+        self._check_end(0, bool(mdp.terminal.any()))
 
-    def check_end(self, h: int, terminated: bool) -> None:
-        """Refuse an end of which nothing is known."""
-        if terminated and h < self.agent.horizon - 1:
-            check.require(self.agent.terminates, "terminates", "True if episodes end before H", False)
-            low, high = self.agent.reward_range
+    def _check_end(self, h: int, terminated: bool) -> None:
+        if terminated and h < self.horizon - 1:
+            check.require(self.terminates, "terminates", "True if episodes end before H", False)
+            low, high = self.reward_range
             around = "(low, high) around 0 if episodes terminate"
-            check.require(low <= 0.0 <= high, "reward_range", around, self.agent.reward_range)
+            check.require(low <= 0.0 <= high, "reward_range", around, self.reward_range)

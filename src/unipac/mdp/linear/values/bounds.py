@@ -1,6 +1,6 @@
 """Bounds on P V for every feature, from counts and from regressions over nested levels.
 
-A counted feature takes a ball of laws around the frequencies (``tabular.base.kl``). A feature x of a block with
+A counted feature takes a ball of laws around the frequencies (``tabular.counting.kl``). A feature x of a block with
 regressions takes the least, or downwards the largest, bound of its levels l, of which the last one holds all data:
 
     w = ‖x‖_{Σ⁻¹},   p(s') = ⟨Σ⁻¹x, Σ φ 1{s'}⟩,   base = (1 − Σ p)/2
@@ -50,7 +50,7 @@ class Rules(NamedTuple):
     """(H + 1,): the value of the end at each stage."""
     regularization: float
     levelled: bool
-    """False for one level of all data, as LSVI-UCB has it."""
+    """False for one level of all data, as MonotoneLSVI has it."""
     monotone: bool
     """Which bound the regressions take upwards; counted features take the ball for V* or that for all V."""
     scale: float

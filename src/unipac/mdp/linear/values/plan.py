@@ -1,18 +1,17 @@
-"""The plan of UPACLSVI, and of LSVIUCB with its radii, and its bookkeeping, in compiled code."""
+"""The plan of UPACLSVI and MonotoneLSVI, and its bookkeeping, in compiled code."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
-from unipac.linalg import ridge
-from unipac.linalg.levels import threshold
-from unipac.mdp.linear.counted.sums import REFRESH_EVERY
+from unipac.linalg import levels, ridge
+from unipac.linalg.levels import NESTED, REFRESH_OFTEN
 from unipac.mdp.linear.values.bounds import Data, Rules, lower_bound, upper_bounds
 from unipac.mdp.linear.values.rewards import Rewards, learn_reward, no_rewards, reward_bounds
 from unipac.mdp.protocol.play import Played, play_one
@@ -60,12 +59,12 @@ class State(NamedTuple):
     """(S,): lower bound on the value of the policy."""
 
 
-def empty(rules: Rules, levels: int = INITIAL_LEVELS) -> State:
+def empty(rules: Rules, capacity: int = INITIAL_LEVELS) -> State:
     """Before the first episode."""
     layout, stages = rules.layout, rules.horizon - 1
     B, D = len(layout.sizes), layout.x.shape[1]
     n_states = len(layout.number)
-    shape = (stages, B, levels)
+    shape = (stages, B, capacity)
     counts = no_counts(stages * layout.cells)
     data = Data(
         counts,
@@ -79,21 +78,17 @@ def empty(rules: Rules, levels: int = INITIAL_LEVELS) -> State:
     for h in range(stages):
         for b in range(B):
             ridge.reset(data.rows[h, b, 0], rules.regularization)
+    kept: Any = (counts.visits, counts.times, data.rows, data.arrivals, data.logdet)
     return State(
         data=data,
         rewards=no_rewards(layout, rules.horizon),
-        planned=Planned(*(np.zeros_like(a) for a in _kept(data))),
+        planned=Planned(*(np.zeros_like(a) for a in kept)),
         age=np.full(1, STALE),
         refuted=np.zeros(1, dtype=np.int64),
         action=np.zeros((rules.horizon, n_states), dtype=np.int64),
         bound=np.zeros(n_states),
         lower=np.zeros(n_states),
     )
-
-
-@jit
-def _kept(data: Data) -> tuple[Integers, Integers, Array, Array, Array]:
-    return data.counts.visits, data.counts.times, data.rows, data.arrivals, data.logdet
 
 
 # -- learning ------------------------------------------------------------------------------------------
@@ -124,29 +119,22 @@ def _learn_transition(state: State, rules: Rules, h: int, x: int, outcome: int, 
     b = layout.block[x]
     if b < 0:
         return
-    phi = layout.x[x]
-    level, L = 1, data.open[h, b]
-    if rules.levelled:
-        while level <= L and ridge.evaluate(data.rows[h, b, level - 1], phi)[1] <= threshold(level):
-            level += 1
+    phi, rows, L = layout.x[x], data.rows[h, b], data.open[h, b]
+    logdet, rotations = data.logdet[h, b], data.rotations[h, b]
+    level = levels.level_in(rows, phi, L) if rules.levelled else 1
     if level > L:
-        new = level - 1
-        ridge.copy(data.rows[h, b, new - 1], data.rows[h, b, new])
-        ridge.copy(data.arrivals[h, b, new - 1], data.arrivals[h, b, new])
-        data.rotations[h, b, new] = data.rotations[h, b, new - 1]
+        nested = int(np.int64(NESTED))
+        levels.open_level(rows, logdet, rotations, level, nested, lam)
+        ridge.copy(data.arrivals[h, b, level - 2], data.arrivals[h, b, level - 1])
         data.open[h, b] = level
         state.age[0] = STALE
     data.size[h, b, level - 1] += 1
+    every = int(np.int64(REFRESH_OFTEN))
     for i in range(level - 1, data.open[h, b]):
-        ridge.add(data.rows[h, b, i], phi, 0.0, 1.0, below)
-        data.rotations[h, b, i] += 1
-        if data.rotations[h, b, i] >= max(REFRESH_EVERY, phi.size):
-            ridge.refresh(data.rows[h, b, i])
-            data.rotations[h, b, i] = 0
+        levels.rotate(rows, logdet, rotations, i, phi, 0.0, 1.0, lam, every, below)
         for j in range(phi.size):
             data.arrivals[h, b, i, outcome, j] += phi[j]
-        data.logdet[h, b, i] = ridge.log_determinant(data.rows[h, b, i], lam)
-        if data.logdet[h, b, i] - planned.logdet[h, b, i] > rules.rise:
+        if logdet[i] - planned.logdet[h, b, i] > rules.rise:
             state.age[0] = STALE
 
 

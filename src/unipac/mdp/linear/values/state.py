@@ -1,4 +1,4 @@
-"""The state of ``base.lsvi`` in memory and in files: room for levels and outcomes, and whether data led to it."""
+"""The state of ``values.plan`` in memory and in files: room for levels and outcomes, and whether data led to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from unipac._memory import require_room
 from unipac.linalg import ridge
-from unipac.linalg.levels import MOST_LEVELS, grown_array
+from unipac.linalg.levels import MOST_LEVELS, REFRESH_OFTEN, grown_array
 from unipac.linalg.soundness import check_factors, check_shape, check_sums
-from unipac.mdp.linear.counted.sums import REFRESH_EVERY
 from unipac.mdp.linear.values import plan as lsvi
 from unipac.mdp.linear.values.bounds import Data, Rules, share
 from unipac.mdp.linear.values.plan import INITIAL_LEVELS, STALE, Planned, State
@@ -119,7 +118,7 @@ def restored(found: State, rules: Rules, episodes: int) -> State:
         and data.size.min(initial=0) >= 0
         and data.size.sum(axis=(1, 2)).max(initial=0) <= episodes
         and 0 <= data.rotations.min(initial=0) <= data.rotations.max(initial=0)
-        and data.rotations.max(initial=0) <= max(REFRESH_EVERY, rules.layout.x.shape[1])
+        and data.rotations.max(initial=0) <= max(REFRESH_OFTEN, rules.layout.x.shape[1])
         and found.age[0] in (lsvi.FRESH, lsvi.OLD, STALE)
         and found.refuted[0] in (0, 1)
     )

@@ -20,7 +20,9 @@ from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE, Levels, add, grown_array, level_of, top
 from unipac.mdp.mixture.regression.likelihood import maximize
-from unipac.theory import radii
+from unipac.theory.kernels import determinant as _determinant
+from unipac.theory.kernels import level_delta as _level_delta
+from unipac.theory.kernels import mixture as _mixture
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,10 +31,6 @@ DETERMINANT, MIXTURE = 0, 1
 INITIAL_LEVELS = 8
 NOISE = 0.5
 """y lies in an interval of length 1."""
-
-_determinant = jit(radii._determinant)
-_mixture = jit(radii._mixture)
-_level_delta = jit(radii._level_delta)
 
 
 class Rules(NamedTuple):
