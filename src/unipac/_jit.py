@@ -166,7 +166,9 @@ def stamp(filename: str) -> str:
 def _imported(path: Path) -> frozenset[Path]:
     """The files of the package that a file imports, at its top or inside functions."""
     sources = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    stub = path.with_suffix(".pyi")  # a package imports its names on first use; its stub lists them
+    files = [path, stub] if stub.is_file() else [path]
+    for node in (node for file in files for node in ast.walk(ast.parse(file.read_bytes()))):
         if isinstance(node, ast.Import):
             sources |= {_source(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -23,10 +23,10 @@ import itertools
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._constants import TIE
 from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
@@ -34,7 +34,6 @@ from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
 from unipac.theory import elimination, radii
 
-Array = NDArray[np.float64]
 RADII = check.choice("mixture", "round", "pool", "both")
 
 

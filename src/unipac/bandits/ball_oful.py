@@ -12,15 +12,13 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
+from unipac._arrays import Array
 from unipac.bandits.levelled import ball
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.protocol.agent import BanditAgent
-
-Array = NDArray[np.float64]
 
 TIE = 1e-9
 """Values this close to the largest, relative to it and to S ‖x‖, are ties."""
@@ -40,11 +38,7 @@ class BallOFUL(OptimisticAgent):
     theorem: ClassVar[str] = "regret"
     draws = True
 
-    seed: int = parameter(
-        default=0,
-        check=lambda name, value: check.count(name, value, least=0),
-        words="of the generator that breaks ties",
-    )
+    seed: int = declare.seed("of the generator that breaks ties")
 
     # The rounds of the other levelled agents are compiled, without the ball; these are the protocol's own.
     _decide = BanditAgent._decide

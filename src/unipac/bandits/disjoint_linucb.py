@@ -14,18 +14,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.regressions.agent import evaluated, insert, regressions, restored, saved
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth, check_ratio
-
-Array = NDArray[np.float64]
 
 
 @agent

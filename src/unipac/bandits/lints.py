@@ -17,13 +17,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.regressions.agent import RegressionsAgent
-
-Array = NDArray[np.float64]
 
 
 @agent
@@ -50,9 +49,7 @@ class LinTS(RegressionsAgent):
         check=check.choice("posterior", "frequentist"),
         words="how far to draw: see above",
     )
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = declare.seed("of the draws")
 
     @property
     def guarantee(self) -> str:

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.protocol.agent import Step
 from unipac.bandits.regressions.agent import MISSING, RegressionsAgent
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._jit import jit
 from unipac.bandits.levelled import ball
@@ -33,7 +34,6 @@ from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth
 from unipac.theory import radii
 
-Array = NDArray[np.float64]
 RADII = check.choice("mixture", "ball", "bernstein")
 
 

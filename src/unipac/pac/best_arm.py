@@ -10,19 +10,18 @@ from collections.abc import Generator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import accepted, agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import BanditInstance
 from unipac.linalg.design import RANK, Span, allocate
 from unipac.linalg.fit import Fit
 from unipac.pac.protocol.records import Request
 from unipac.pac.protocol.search import Search
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @agent
@@ -44,12 +43,8 @@ class BestArm(Search):
     eps: float = parameter(
         default=0.0, check=check.nonnegative, words="ε ≥ 0, how much worse than the best the answer may be"
     )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    noise: float = declare.noise()
+    norm: float = declare.norm()
     targets: ArrayLike | None = parameter(
         default=None, words="(m, d), among which the best is sought; the arms if not given"
     )

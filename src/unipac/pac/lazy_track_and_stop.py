@@ -18,16 +18,15 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.linalg.design import Span
 from unipac.pac.best_arm import BestArm, better
 from unipac.pac.protocol.records import Request, Steps
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 
 @agent
@@ -42,9 +41,7 @@ class LazyTrackAndStop(BestArm):
     0
     """
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
-    )
+    regularization: float = declare.regularization()
     step: float = parameter(default=0.02, check=check.probability, words="how far w moves in a round")
 
     def _steps(self) -> Steps:

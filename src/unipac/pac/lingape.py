@@ -21,15 +21,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.pac.best_arm import BestArm
 from unipac.pac.protocol.records import Request, Steps
 from unipac.theory.kernels import mixture as _mixture
-
-Array = NDArray[np.float64]
 
 
 @jit
@@ -108,9 +107,7 @@ class LinGapE(BestArm):
     (0, 0.0, True)
     """
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
-    )
+    regularization: float = declare.regularization()
 
     def _steps(self) -> Steps:
         X, Z, same = self._X, self._Z, self.targets is None

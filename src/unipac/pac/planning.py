@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import floats, read_only
 from unipac.envs import DiscountedMDP
 from unipac.envs.mdps.discounted import discount_factor
 from unipac.pac.protocol.records import Batch
 from unipac.pac.protocol.search import Search
 from unipac.theory import sampling
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_SAMPLES = 2**50
 """Of one anchor in one batch: counts stay exact as float64."""

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.linalg.design import Span
 from unipac.pac.best_arm import BestArm, better
 from unipac.pac.protocol.records import Request, Steps
-
-Array = NDArray[np.float64]
 
 TIED = 1e-9
 """Relative: what is closer to the least than this is as good."""

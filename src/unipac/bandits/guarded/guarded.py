@@ -25,10 +25,12 @@ from typing import Any, ClassVar, Self
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._inputs import check_norms
+from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels, state
 from unipac.bandits.levelled.kernels import record
-from unipac.bandits.protocol.agent import Array, BanditAgent, Step
+from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
@@ -55,7 +57,9 @@ class Guarded(BanditAgent):
     moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 
     dim: int = dataclasses.field(init=False, default=0)
-    heuristic: Any = parameter(words="a fresh bandit agent; it is copied", kw_only=False)
+    heuristic: Converted[BanditAgent, Any] = parameter(
+        words="a fresh bandit agent; it is copied", kw_only=False
+    )
     delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
     norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled import kernels as single
 from unipac.bandits.levelled.confidence import Confidence
@@ -30,8 +31,6 @@ from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
 from unipac.theory.kernels import level_delta as _level_delta
 from unipac.theory.kernels import mixture as _mixture
-
-Array = NDArray[np.float64]
 
 _learn_level = stack._learn
 

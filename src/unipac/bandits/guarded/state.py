@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.kernels import Rules
@@ -24,8 +25,6 @@ from unipac.linalg.soundness import check_factors
 from unipac.registry import AGENTS
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
-
-Array = NDArray[np.float64]
 
 KEPT = 256
 """For so many actions scratch memory is kept."""

@@ -15,12 +15,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
-
-Array = NDArray[np.float64]
 
 Bounds = tuple[Array, Array, Array, Array]
 """Mean, width, ucb and lcb of every action."""

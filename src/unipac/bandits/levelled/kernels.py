@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
@@ -25,8 +26,6 @@ from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.fast.fixed_actions import Table
 from unipac.linalg.levels import SINGLE, Levels, add, level_of, top
-
-Array = NDArray[np.float64]
 
 State = Array
 """Confidence, Levels, whether the action chosen last is the one evaluated last, and the values of that by level, in

@@ -23,11 +23,12 @@ import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, check_like, parameter
+from unipac._arrays import Array
 from unipac._inputs import floats
+from unipac._parameters import ArrayParameter
 from unipac.bandits.phased_elimination import phases
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Trace
@@ -35,8 +36,6 @@ from unipac.bandits.protocol.verdict import Verdict
 from unipac.envs import BanditInstance
 from unipac.linalg.design import Span
 from unipac.theory.elimination import phased_elimination_mistake_bound
-
-Array = NDArray[np.float64]
 
 
 @agent
@@ -59,7 +58,7 @@ class PhasedElimination(BanditAgent):
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
-    arms: Any = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
+    arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
     delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
     noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
     norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.bandits.protocol.records import Decision
 from unipac.linalg.design import Design, Span, allocate, g_optimal
 from unipac.linalg.fit import Fit
 from unipac.theory.elimination import phase_log
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 TOLERANCE = 0.05

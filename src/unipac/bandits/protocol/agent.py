@@ -29,7 +29,9 @@ from unipac import _checks as check
 from unipac import _storage as storage
 from unipac._actions import Actions
 from unipac._agents import Agent, accepted, agent, described, parameter
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac._warnings import warn
 from unipac.bandits.protocol import play as many
 from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
@@ -38,7 +40,6 @@ from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agen
 from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
 
-Array = NDArray[np.float64]
 Step = tuple[Any, ...]
 """What ``_learn`` returns: a plain tuple (kernel, arguments), or a named one, the new state."""
 
@@ -90,7 +91,9 @@ class BanditAgent(Agent):
         check=check.optional_range,
         words="(low, high) of the expected rewards, if known: reported bounds stay within",
     )
-    fixed_actions: Any = parameter(default=None, words="(n, d); then ``choose()`` needs no argument")
+    fixed_actions: OptionalArrayParameter = parameter(
+        default=None, words="(n, d); then ``choose()`` needs no argument"
+    )
 
     def _check_parameters(self) -> None:
         self._arms = np.empty((0, self.dim))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats
 
 if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
-
-Array = NDArray[np.float64]
 
 
 def truth_vector(truth: ArrayLike | None, dim: int) -> Array:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
@@ -25,7 +26,6 @@ from unipac.envs import BanditInstance, Rounds
 if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
 
-Array = NDArray[np.float64]
 
 LARGEST_TRACE = 2**40
 

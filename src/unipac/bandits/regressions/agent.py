@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac._jit import jit
 from unipac._memory import require_room
@@ -25,8 +26,6 @@ from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
 from unipac.theory import radii
 from unipac.theory.elimination import fixed_design
-
-Array = NDArray[np.float64]
 
 _learn_entry = stack._learn
 

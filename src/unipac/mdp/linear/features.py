@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP, LinearMDP
-
-Array = NDArray[np.float64]
 
 
 def checked_features(features: Any) -> Array:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.theory import mdp_radii, radii
-
-Array = NDArray[np.float64]
 
 FIXED, FINITE, MIXTURE = 0, 1, 2
 """Kinds: one number per level; ``flute_finite`` with two constants; H ``mixture`` with a share of δ."""

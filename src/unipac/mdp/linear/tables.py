@@ -8,18 +8,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._memory import require_room
+from unipac._parameters import ArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.linear.features import check_regularization, check_same, checked_features, told_by
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Tables(NamedTuple):
@@ -58,13 +57,9 @@ class TableAgent(EpisodicAgent):
     {parameters}
     """
 
-    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         self.features = checked_features(self.features)

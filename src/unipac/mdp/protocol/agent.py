@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import Agent, accepted, agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._progress import shown
 from unipac._warnings import warn
 from unipac.envs import FiniteMDP
@@ -35,9 +36,6 @@ from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import in_blocks, play_in_turn
 from unipac.mdp.protocol.policy import Policy, TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel, empty_trace
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LARGEST_TRACE = 2**36
 

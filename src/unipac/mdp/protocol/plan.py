@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from unipac._arrays import Array, Integers
 
 Change: TypeAlias = Any
 """What is to be learned: a new state, or a plain tuple of a kernel and its arguments, which changes the state."""

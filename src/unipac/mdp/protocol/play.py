@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs import FiniteMDP
 from unipac.envs.mdps.planning import level_values_into, stage_entry
@@ -26,9 +27,6 @@ from unipac.envs.play.simulation import (
 )
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def in_blocks(

@@ -21,9 +21,10 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
-from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
+from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.counting.counts import Counts, count_episode, no_counts, with_room
 
 STICKS = 10

@@ -24,10 +24,12 @@ from typing import ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Plan
-from unipac.mdp.tabular.counting.agent import Array, TabularAgent
+from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.counting.backward import HOEFFDING, Bonus, optimistic
 from unipac.mdp.tabular.counting.counts import Counts
 from unipac.theory.tabular import stitched_kernel, ubev_kernel
@@ -60,9 +62,7 @@ class UBEV(TabularAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="printed", check=check.choice("printed", "stitched"), words='φ: "printed" or "stitched"'
     )

@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._inputs import floats
 from unipac.envs import CandidateMDP, FiniteMDP
 from unipac.envs.play.visits import RANDOM, largest_return
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def checked(functions: ArrayLike, rewards: ArrayLike) -> tuple[Array, Array]:

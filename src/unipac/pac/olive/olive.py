@@ -21,19 +21,17 @@ import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import read_only
 from unipac.envs import FiniteMDP
 from unipac.envs.play.visits import RANDOM, visits
 from unipac.pac.olive import episodes
 from unipac.pac.planning import MOST_SAMPLES, Found, PolicySearch
 from unipac.pac.protocol.records import Batch, Request, Steps
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @agent

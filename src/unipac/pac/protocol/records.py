@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Integers = NDArray[np.int64]
+from unipac._arrays import Integers
 
 
 class Batch(NamedTuple):

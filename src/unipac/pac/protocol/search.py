@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac._agents import Agent, agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import Agent, agent
+from unipac._arrays import Integers
 from unipac._inputs import LARGEST_REWARD, floats, read_only
-from unipac.pac.protocol.records import Answer, Batch, Integers, Log, Moment, Steps
+from unipac.pac.protocol.records import Answer, Batch, Log, Moment, Steps
 
 
 @agent
@@ -45,11 +47,7 @@ class Search(Agent):
     samples: ClassVar[str] = "rewards"
     """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
 
-    delta: float = parameter(
-        default=0.05,
-        check=check.probability,
-        words="δ, the probability that the answer's certificate is wrong",
-    )
+    delta: float = declare.delta()
 
     # -- what an algorithm writes --------------------------------------------------------------
 

@@ -10,9 +10,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._memory import require_room
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
@@ -28,9 +28,6 @@ from unipac.mdp.protocol.ledger import TERMINAL, Step
 from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 INITIAL_LEVELS = 8
 

@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import levels, ridge
 from unipac.linalg.levels import NESTED, REFRESH_OFTEN, SINGLE, grown_array, threshold
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Counted(NamedTuple):

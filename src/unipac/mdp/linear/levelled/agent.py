@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.linalg.levels import NESTED, SINGLE
@@ -28,9 +31,6 @@ from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.policy import Policy
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory import mdp_bounds, mdp_radii
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FeatureFunction = Callable[[Any], ArrayLike]
 """From an observation to features (n_actions, dim) of norm at most 1."""
@@ -46,7 +46,7 @@ class LinearAgent(EpisodicAgent):
     _rule: ClassVar[int]
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
-    features: Any = parameter(
+    features: OptionalArrayParameter = parameter(
         default=None,
         words="φ, (states, actions, d), norms at most 1, for finitely many states",
         kw_only=False,
@@ -58,12 +58,8 @@ class LinearAgent(EpisodicAgent):
         default=None, words="A, with a feature map that does not tell"
     )
     dim: int | None = parameter(default=None, words="d, with a feature map that does not tell")
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
     radius: str = parameter(
         default="theorem",
         check=check.choice("theorem", "explicit", "finite", "mixture"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac.linalg.levels import DISJOINT, REFRESH_OFTEN
 from unipac.linalg.soundness import check_levels, check_shape
 from unipac.mdp.linear.radius import Settings
 from unipac.mdp.linear.stored.transitions import State
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class SavedStored(NamedTuple):

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import floats
 from unipac._jit import jit
@@ -38,9 +38,6 @@ from unipac.mdp.linear.stored.files import SavedStored, check_saved, fill, neede
 from unipac.mdp.linear.stored.transitions import Estimates, Rounds, State, choose, fill_q_values
 from unipac.mdp.protocol.ledger import Step
 from unipac.mdp.protocol.plan import Change
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 INITIAL_LEVELS = 8
 

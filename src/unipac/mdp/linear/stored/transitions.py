@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.levels import level_in
 from unipac.mdp.linear.counted.sums import Counted
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 INITIAL_ROUNDS = 64
 

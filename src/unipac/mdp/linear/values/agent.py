@@ -6,10 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
+from unipac._parameters import ArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_same, checked_features, told_by
@@ -24,9 +26,6 @@ from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.upac_lsvi import Sizes, log_failures
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 @agent
 class ValueAgent(EpisodicAgent):
@@ -39,18 +38,14 @@ class ValueAgent(EpisodicAgent):
     _levelled: ClassVar[bool]
     """Whether data are spread over levels."""
 
-    features: Any = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
+    regularization: float = declare.regularization()
     terminates: bool = parameter(
         default=True,
         check=check.flag,
         words="whether episodes may end before H; bounds are a little smaller if not",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="monotone",
         check=check.choice("monotone", "vertex"),

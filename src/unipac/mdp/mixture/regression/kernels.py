@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE, Levels, add, grown_array, level_of, top
@@ -23,9 +24,6 @@ from unipac.mdp.mixture.regression.likelihood import maximize
 from unipac.theory.kernels import determinant as _determinant
 from unipac.theory.kernels import level_delta as _level_delta
 from unipac.theory.kernels import mixture as _mixture
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 DETERMINANT, MIXTURE = 0, 1
 INITIAL_LEVELS = 8

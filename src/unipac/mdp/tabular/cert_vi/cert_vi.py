@@ -22,7 +22,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.plan import Change, Episode, Plan
@@ -30,7 +33,7 @@ from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.policy import Recommendation, TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
 from unipac.mdp.tabular.cert_vi import kernels, rules
-from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
+from unipac.mdp.tabular.counting.agent import TabularAgent, steps
 from unipac.mdp.tabular.counting.counts import has_several_rewards
 
 
@@ -51,12 +54,10 @@ class CertVI(TabularAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    ends: Any = parameter(
+    ends: OptionalArrayParameter = parameter(
         default=None, words="states in which an episode is over, worth 0: numbers, or booleans (S,)"
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     bonus_scale: float = parameter(
         default=1.0, check=check.nonnegative, words="of the thresholds when choosing; all bounds stay proven"
     )
