@@ -33,11 +33,11 @@ class Agent:
     """"bandit", "mdp" or "search"."""
     theorem: ClassVar[str] = "none"
     """What is proven of the algorithm as it stands: "uniform-PAC", "regret", "PAC" or "none"."""
-    counts_many: ClassVar[bool] = False
+    counts_many = False
     """Whether it takes many equal rounds or episodes in one exact step; some parameters may forbid it."""
-    absorbs: ClassVar[bool] = False
+    absorbs = False
     """Whether ``absorb`` takes rounds or episodes that somebody else chose."""
-    draws: ClassVar[bool] = False
+    draws = False
     """Whether its choices depend on random numbers."""
     moved: ClassVar[Mapping[str, str]] = {}
     """Keywords that are no longer taken, each with the sentence that the constructor refuses it with."""

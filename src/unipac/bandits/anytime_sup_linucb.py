@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import TIE
@@ -49,7 +50,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    delta: float = declare.delta()
     radius: str = parameter(default="mixture", check=RADII, words="as above")
     gate: float = parameter(default=64.0, check=check.positive, words="g: how long a level exploits")
     nested: bool = parameter(default=True, check=check.flag, words="whether levels learn from lower ones")

@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac.bandits.regressions.agent import RegressionsAgent
@@ -44,7 +45,7 @@ class ConfidenceBall(RegressionsAgent):
     theorem: ClassVar[str] = "regret"
     counts_many = True
 
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    delta: float = declare.delta()
     norm_kind: int = parameter(
         default=2, check=_kind, words="2 for an ellipsoid, 1 for its hull with 2d corners"
     )

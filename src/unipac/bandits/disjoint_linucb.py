@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac.bandits.protocol.agent import BanditAgent, Step
@@ -45,7 +46,7 @@ class DisjointLinUCB(BanditAgent):
 
     n_actions: int = parameter(check=check.count, words="how many actions every round offers")
     alpha: float = parameter(default=1.0, check=check.nonnegative, words="α ≥ 0, how much to explore")
-    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
+    regularization: float = declare.regularization()
 
     @classmethod
     def made_for(

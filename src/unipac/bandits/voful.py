@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac.bandits.protocol.agent import BanditAgent
@@ -57,8 +58,8 @@ class VOFUL(BanditAgent):
     certified = True
 
     noise: float = parameter(default=1.0, check=check.positive, words="B, a bound on the noise")
-    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    norm: float = declare.norm()
+    delta: float = declare.delta()
     directions: int = parameter(
         default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
     )

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
@@ -84,7 +85,7 @@ class WeightedOFUL(RegressionsAgent):
     _meets = True
 
     noise: float = parameter(default=1.0, check=check.positive, words="R, noise of rounds without their own")
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    delta: float = declare.delta()
     radius: str = parameter(default="mixture", check=RADII, words='"mixture", "ball" or "bernstein"')
 
     def _check_parameters(self) -> None:

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import check_norms
@@ -60,10 +61,10 @@ class Guarded(BanditAgent):
     heuristic: Converted[BanditAgent, Any] = parameter(
         words="a fresh bandit agent; it is copied", kw_only=False
     )
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
-    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
-    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
-    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
+    regularization: float = declare.regularization()
     gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
 
     @classmethod

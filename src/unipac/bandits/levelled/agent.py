@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
@@ -52,7 +53,7 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -219,9 +220,9 @@ class OptimisticAgent(LevelledAgent):
     {parameters}
     """
 
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
-    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
-    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
     bonus_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, check_like, parameter
 from unipac._arrays import Array
 from unipac._inputs import floats
@@ -59,9 +60,9 @@ class PhasedElimination(BanditAgent):
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
     arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
-    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
-    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
 
     @classmethod
     def made_for(

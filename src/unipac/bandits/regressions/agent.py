@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac._jit import jit
@@ -100,9 +100,9 @@ class RegressionsAgent(BanditAgent):
     {parameters}
     """
 
-    noise: float = parameter(default=1.0, check=check.nonnegative, words="R, sub-Gaussian scale of the noise")
-    norm: float = parameter(default=1.0, check=check.nonnegative, words="S, a bound on ‖μ*‖")
-    regularization: float = parameter(default=1.0, check=check.positive, words="λ of the ridge regressions")
+    noise: float = declare.noise()
+    norm: float = declare.norm()
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

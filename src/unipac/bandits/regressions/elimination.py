@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import check_norms
@@ -85,7 +86,7 @@ class StagedAgent(EliminatingAgent):
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
         words="T, how many rounds there will be",
     )
-    delta: float = parameter(default=0.05, check=check.probability, words="δ, the chance that bounds fail")
+    delta: float = declare.delta()
 
     def _entries(self) -> int:
         return math.ceil(0.5 * math.log2(self.total_rounds)) + 1

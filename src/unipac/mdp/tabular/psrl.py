@@ -121,7 +121,7 @@ class PSRL(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
-    draws: ClassVar[bool] = True
+    draws = True
 
     seed: int = parameter(default=0, check=check.natural, words="of the draws")
 

@@ -102,7 +102,7 @@ class QLearning(TabularAgent):
     """
 
     theorem: ClassVar[str] = "none"
-    draws: ClassVar[bool] = True
+    draws = True
 
     homogeneous: bool = parameter(default=True, check=check.flag, words="whether one Q serves all stages")
     learning_rate: float = parameter(default=0.1, check=_share, words="the rate of α_n = rate n^-power")

@@ -38,8 +38,8 @@ class MixtureAgent(MixtureInputs):
 
     _rule: ClassVar[int]
     """How visits are spread over levels, as in ``linalg.levels``."""
-    absorbs: ClassVar[bool] = True
-    counts_many: ClassVar[bool] = True  # if H ≤ 2: else values at the next state change as it learns
+    absorbs = True
+    counts_many = True  # if H ≤ 2: else values at the next state change as it learns
     refutation: ClassVar[str] = "an episode refutes the mixture: nothing is certified any more"
 
     homogeneous: bool = parameter(
