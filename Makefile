@@ -50,8 +50,8 @@ test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
-		tests/linalg/test_linalg.py tests/contract/test_files.py tests/contract/test_bandit_contract.py \
-		tests/measured/test_converges.py tests/faithful/test_faithful_mdp.py
+		tests/linalg/test_linalg.py tests/contract/test_files.py tests/bandits/levelled/test_promises.py \
+		tests/measured/test_converges.py tests/mdp/linear/counted/test_faithful.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -2,12 +2,11 @@
 
 import math
 
-import any_checks
-import bandit_checks
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import any_checks, bandit_checks
+from helpers import registry_cases as cases
 
 NAMES = cases.names("bandit")
 CASES = cases.all_cases("bandit")

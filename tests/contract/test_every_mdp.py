@@ -1,11 +1,10 @@
 """The contract of agents for MDPs, held against every one in the registry."""
 
-import any_checks
-import mdp_checks
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import any_checks, mdp_checks
+from helpers import registry_cases as cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is certified:RuntimeWarning")
 

@@ -1,11 +1,10 @@
 """The contract of searches, held against every one in the registry."""
 
-import any_checks
 import pytest
-import registry_cases as cases
-import search_checks
 
 import unipac
+from helpers import any_checks, search_checks
+from helpers import registry_cases as cases
 
 pytestmark = pytest.mark.nojit
 

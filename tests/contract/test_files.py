@@ -7,12 +7,12 @@ import signal
 import time
 import zipfile
 
-import crafted
 import numpy as np
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import crafted
+from helpers import registry_cases as cases
 from unipac import _agents, _storage
 from unipac.features.observations import OneHot
 

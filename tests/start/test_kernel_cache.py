@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 
 import unipac
+from helpers.processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 from unipac import _jit
 
 USE = f"""

@@ -1,9 +1,9 @@
 """After ``warm`` nothing is left to compile."""
 
 import pytest
-from processes import COUNT, finished, run
 
 import unipac
+from helpers.processes import COUNT, finished, run
 
 USE = f"""
 {COUNT}

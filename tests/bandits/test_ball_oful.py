@@ -1,0 +1,79 @@
+"""BallOFUL, and radius "ball": in two dimensions, what scanning the boundaries of ellipsoid and ball says."""
+
+import numpy as np
+import pytest
+
+import unipac
+from helpers.judges.levelled import ball_support, determinant, mixture
+
+
+@pytest.mark.parametrize("radius", ["determinant", "mixture"])
+@pytest.mark.parametrize("lam", [0.4, 1.0, 3.0])
+def test_choices_and_bounds_are_those_of_a_scan(lam, radius):
+    rng = np.random.default_rng(8)
+    agent = unipac.BallOFUL(2, noise=0.2, norm=0.8, regularization=lam, radius=radius)
+    Sigma, b, theta = lam * np.eye(2), np.zeros(2), np.array([0.5, -0.6])
+    formula = {"determinant": determinant, "mixture": mixture}[radius]
+    for _ in range(60):
+        X = rng.standard_normal((4, 2))
+        X *= rng.uniform(0.2, 1, (4, 1)) / np.linalg.norm(X, axis=1, keepdims=True)
+        w, beta = np.linalg.solve(Sigma, b), formula(Sigma, lam, 0.2, 0.8, 0.05)
+        upper = np.array([ball_support(Sigma, w, beta, 0.8, x, grid=4001) for x in X])
+        lower = np.array([-ball_support(Sigma, w, beta, 0.8, -x, grid=4001) for x in X])
+        decision, bounds = agent.choose(X), agent.bounds(X)
+        np.testing.assert_allclose(bounds.ucb, upper, atol=2e-3)  # a scan misses corners by a step
+        np.testing.assert_allclose(bounds.lcb, lower, atol=2e-3)
+        assert upper[decision.index] >= upper.max() - 2e-3
+        assert decision.certificate == pytest.approx(upper.max() - lower[decision.index], abs=4e-3)
+        y = X[decision.index] @ theta + 0.2 * rng.standard_normal()
+        agent.update(decision, y)
+        Sigma += np.outer(X[decision.index], X[decision.index])
+        b += y * X[decision.index]
+
+
+CUT = {
+    "OFUL": lambda **told: unipac.OFUL(2, **told),
+    "WeightedOFUL": lambda **told: unipac.WeightedOFUL(2, **told),
+    "Guarded": lambda **told: unipac.Guarded(unipac.LinUCB(2, regularization=told["regularization"]), **told),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize("lam", [0.4, 1.0, 3.0])
+def test_radius_ball_chooses_as_before_and_certifies_less(name, lam):
+    told = {"noise": 0.2, "norm": 0.8, "regularization": lam}
+    cut, whole = CUT[name](radius="ball", **told), CUT[name](radius="mixture", **told)
+    rng, theta, smaller = np.random.default_rng(8), np.array([0.5, -0.6]), 0
+    Sigma, b = lam * np.eye(2), np.zeros(2)
+    for _ in range(60):
+        X = rng.standard_normal((4, 2))
+        X *= rng.uniform(0.2, 1, (4, 1)) / np.linalg.norm(X, axis=1, keepdims=True)
+        share = 0.025 if name == "Guarded" else 0.05
+        scale = 0.2 if name == "WeightedOFUL" else 1.0  # its ellipsoid is that of the data over their noise
+        w = np.linalg.solve(Sigma, b)
+        beta = mixture(Sigma, lam, 0.2 / scale, 0.8, share)
+        upper = np.array([ball_support(Sigma, w, beta, 0.8, x, grid=4001) for x in X])
+        lower = np.array([-ball_support(Sigma, w, beta, 0.8, -x, grid=4001) for x in X])
+        decision, other, bounds = cut.choose(X), whole.choose(X), cut.bounds(X)
+        np.testing.assert_allclose(bounds.ucb, upper, atol=3e-3)  # a scan misses corners by a step
+        np.testing.assert_allclose(bounds.lcb, lower, atol=3e-3)
+        assert decision.index == other.index
+        assert decision.certificate <= other.certificate + 1e-12
+        assert decision.certificate <= upper.max() - lower[decision.index] + 5e-3
+        gap = (X @ theta).max() - X[decision.index] @ theta
+        assert gap <= decision.certificate + 1e-9
+        smaller += decision.certificate < other.certificate - 1e-9
+        y = X[decision.index] @ theta + 0.2 * rng.standard_normal()
+        cut.update(decision, y)
+        whole.update(other, y)
+        Sigma += np.outer(X[decision.index], X[decision.index]) / scale**2
+        b += y * X[decision.index] / scale**2
+    assert smaller > 10
+
+
+def test_an_ellipsoid_outside_of_the_ball_is_a_refutation():
+    agent = unipac.OFUL(1, noise=0.01, norm=0.5, radius="ball")
+    with pytest.warns(RuntimeWarning, match="does not hold"):
+        trace = agent.play(np.ones((1, 1)), np.full((300, 1), 0.9))
+    assert not agent.consistent
+    assert np.isnan(trace.certificate[-1])
