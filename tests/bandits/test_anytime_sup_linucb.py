@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import unipac
+from helpers import regressions
 from helpers.actions import action_sets
 from helpers.judges import bandits as judges
 
@@ -66,3 +67,20 @@ def test_combinations_that_void_the_proof_are_refused():
             agent.absorb([[1.0, 0.0]], [1.0])
     with pytest.raises(ValueError, match="pool must be given"):
         unipac.AnytimeSupLinUCB(2, radius="pool", nested=False)
+
+
+VALID = {
+    "nested": {"regularization": 0.05, "gate": 1.0},
+    "both": {"regularization": 0.05, "gate": 1.0, "radius": "both", "nested": False},
+}
+
+
+@pytest.mark.parametrize("variant", VALID)
+def test_certificates_hold(variant):
+    regressions.check_certificates(unipac.AnytimeSupLinUCB, **VALID[variant])
+
+
+@pytest.mark.parametrize("variant", VALID)
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+def test_an_eighth_of_the_noise_does_not_hold(variant):
+    regressions.check_too_little_noise(unipac.AnytimeSupLinUCB, **VALID[variant])

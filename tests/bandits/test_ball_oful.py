@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import unipac
+from helpers.actions import action_sets
 from helpers.judges.levelled import ball_support, determinant, mixture
 
 
@@ -77,3 +78,31 @@ def test_an_ellipsoid_outside_of_the_ball_is_a_refutation():
         trace = agent.play(np.ones((1, 1)), np.full((300, 1), 0.9))
     assert not agent.consistent
     assert np.isnan(trace.certificate[-1])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.1, 0.3, 2.0])
+def test_a_scaled_bonus_changes_the_choice_of_the_ball_alone(scale):
+    """Bounds are those of an agent with the bonus as it is; the choice is judged by brute force."""
+    rng = np.random.default_rng(4)
+    scaled, judge = (unipac.BallOFUL(2, noise=0.3, regularization=0.3, bonus_scale=s) for s in (scale, 1.0))
+    assert (scaled.certified, scaled.guarantee, judge.guarantee) == (True, "none", "regret")
+    Sigma, b = 0.3 * np.eye(2), np.zeros(2)
+    differ = 0
+    for _ in range(80):
+        X = action_sets(rng, 2, 1, 5, "repeats")[0]
+        decision, bounds = scaled.choose(X), judge.bounds(X)
+        k = decision.index
+        np.testing.assert_array_equal(scaled.bounds(X), bounds)
+        assert (decision.mean, decision.ucb, decision.lcb) == (bounds.mean[k], bounds.ucb[k], bounds.lcb[k])
+        assert decision.certificate == min(max(bounds.ucb.max() - bounds.lcb[k], 0.0), 2.0)
+        beta = determinant(Sigma, 0.3, 0.3, 1.0, 0.05)
+        w = np.linalg.solve(Sigma, b)
+        by = [ball_support(Sigma, w, scale * beta, 1.0, x) for x in X]
+        by = [X[i] @ w if value == -np.inf else value for i, value in enumerate(by)]  # they do not meet
+        assert by[k] >= max(by) - 1e-3
+        differ += k != bounds.ucb.argmax()
+        x, reward = X[k], X[k] @ [0.5, -0.6] + 0.3 * rng.standard_normal()
+        scaled.update(decision, reward)
+        judge.absorb([x], [reward])
+        Sigma, b = Sigma + np.outer(x, x), b + reward * x
+    assert differ > 5

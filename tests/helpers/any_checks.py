@@ -121,12 +121,12 @@ def check_is_documented(name: str, cls: type[Any]) -> None:
         (ROOT / "docs" / "agents" / f"{file.stem}.md").is_file(),
         f"{name} has no page docs/agents/{file.stem}.md",
     )
-    check(judged(name), f"no test below tests/faithful compares {name} with a judge")
+    check(judged(name, file.stem), f"no tests/**/test_{file.stem}.py compares {name} with a judge")
 
 
-def judged(name: str) -> bool:
-    """Whether some test of faithfulness makes this agent."""
-    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+def judged(name: str, stem: str) -> bool:
+    """Whether the algorithm has a test file of its own name, which makes the agent."""
+    for file in (ROOT / "tests").rglob(f"test_{stem}.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             named = isinstance(node, ast.Attribute) and node.attr == name
             said = isinstance(node, ast.Constant) and node.value == name

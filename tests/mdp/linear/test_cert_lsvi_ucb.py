@@ -1,4 +1,4 @@
-"""The theorem of CertLSVIUCB with the radius for finite states, as statements about runs.
+"""CertLSVIUCB: its theorem with the radius for finite states, as statements about runs; and its slow transcription.
 
 The null hypothesis of a test is "in a run of K episodes something fails with probability at most δ". It is rejected
 when so many of N runs fail that the exact binomial probability is below 1e-6, its false-alarm rate. What may fail, each
@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 import unipac
+from helpers.judges import linear as judges
+from helpers.linear import WORLDS
 from helpers.validity import is_rejected
+from unipac import envs
 from unipac.envs import LinearMDP, policy_value
 
 FAILURES = ("upper", "lower", "certificate", "regressions")
@@ -90,3 +93,89 @@ def test_values_show_it_too():
     """Negative control: an agent that plays with a quarter of the radius, λ = 16, has V̂ below V*."""
     failures, _ = failing_runs(40, 0.1, episodes=150, scale=0.25, regularization=16.0)
     assert is_rejected(failures["upper"], 40, 0.1)
+
+
+def walk(agent, judge, episodes, seed, ends=True):
+    """Random states and rewards, some episodes end early: both must say the same before each."""
+    rng = np.random.default_rng(seed)
+    stored = set()
+    for _ in range(episodes):
+        action, store, upper, lower = judge.plan()
+        plan = agent._plan()
+        assert plan.action[:, 0].tolist() == action.tolist()
+        np.testing.assert_allclose(plan.bound, upper, atol=1e-9)
+        if agent.certified:
+            np.testing.assert_allclose(plan.lower, lower, atol=1e-9)
+        assert agent._stored().tolist() == store.tolist()
+        steps, s = [], int(rng.integers(judge.S))
+        for h in range(judge.H):
+            stored.add(int(store[h, s]))
+            a = agent.act(s)
+            reward, following = float(rng.random() < 0.4), int(rng.integers(judge.S))
+            end = ends and rng.random() < 0.1
+            agent.observe(reward, following, terminated=end)
+            steps.append((s, a, reward, None if end else following))
+            if end:
+                break
+            s = following
+        judge.learn(steps, store)
+    return stored
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize(
+    ("radius", "lam", "scale"),
+    [("theorem", 16.0, 1.0), ("theorem", 16.0, 2e-4), ("finite", 1.0, 1.0), ("finite", 0.3, 0.01)],
+)
+def test_cert_lsvi_ucb_does_as_the_pseudo_code(kind, radius, lam, scale):
+    features, horizon = WORLDS[kind]()
+    agent = unipac.CertLSVIUCB(
+        features, horizon=horizon, delta=0.1, radius=radius, regularization=lam, bonus_scale=scale
+    )
+    judge = judges.CertJudge(features, horizon, 0.1, lam, radius == "theorem", scale)
+    stored = walk(agent, judge, 70, seed=4)
+    if scale < 1.0:
+        assert max(stored) > 1  # higher levels are met
+    for level in agent.levels():
+        assert level.size == len(judge.C.get((level.stage, level.level), []))
+
+
+@pytest.mark.nojit
+def test_the_judge_can_say_no():
+    features, horizon = WORLDS["simplex"]()
+    agent = unipac.CertLSVIUCB(features, horizon=horizon, delta=0.1, regularization=0.3, bonus_scale=0.01)
+    with pytest.raises(AssertionError):
+        walk(agent, judges.CertJudge(features, horizon, 0.1, 0.31, False, 0.01), 70, seed=4)
+
+
+@pytest.mark.nojit
+def test_scaled_radii_are_found_too_small():
+    """Negative control of the bounds: without a radius the better of two actions is never tried, and V̂ too small."""
+    mdp = envs.FiniteMDP([[[1], [1]]], [[0.2, 0.9]], horizon=1)
+    below = []
+    for scale in (1.0, 0.0):
+        agent = unipac.CertLSVIUCB.made_for(mdp, regularization=1.0, bonus_scale=scale)
+        trace = agent.play(mdp, episodes=300, seed=1)
+        below.append(bool((trace.bound < mdp.optimal_value()[0] - 1e-9).any()))
+        assert np.isnan(trace.certificate).all() == (scale != 1.0)
+    assert below == [False, True]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("change", [{"reward_range": (0, 2)}, {"radius": "mixture"}, {"features": None}])
+def test_what_it_cannot_do_is_refused(change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        unipac.CertLSVIUCB(**{"features": np.ones((1, 1, 1)), "horizon": 2, **change})
+
+
+@pytest.mark.nojit
+def test_levels_end():
+    """One feature, R = 7: with a grid of fixed resolution 2^-l/8 times R the width would stay above 2^-l for ever."""
+    from unipac.theory.cert_lsvi import cert_lsvi_finite
+
+    known = {"largest": 7.0, "dim": 1, "n_states": 1, "horizon": 8, "delta": 0.05}
+    n = 10**9
+    width = cert_lsvi_finite(np.log(1 + n), n, 3, **known) / np.sqrt(1 + n)
+    fixed = 2 * 7.0 * 2.0**-3 / 8 * np.sqrt(n) / np.sqrt(1 + n)
+    assert width < 2.0**-3 < fixed

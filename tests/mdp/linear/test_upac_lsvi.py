@@ -1,14 +1,14 @@
 """UPACLSVI against its slow judge, and what it is on tables: bounds, decisions and moments of planning."""
 
-import copy
 import math
 
 import numpy as np
 import pytest
 
 import unipac
-from helpers.judges import upac_lsvi as judge
-from unipac.envs import FiniteMDP, hypercube, random_simplex, river_swim
+from helpers import values
+from helpers.values import CASES, TIE, VARIANTS, Linear, assert_same
+from unipac.envs import hypercube, random_simplex, river_swim
 from unipac.linalg import ridge
 from unipac.mdp.linear.values import rewards as recovered
 from unipac.mdp.linear.values.blocks import layout
@@ -16,124 +16,10 @@ from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode
 from unipac.mdp.tabular.counting.kl import kl_upper
 
-TIE = 1e-8
-"""Actions whose values differ by less may be taken for each other: the last digits are not the same."""
 
-
-class Linear:
-    """A random linear MDP whose features are laws over the coordinates of one block each; episodes may end."""
-
-    def __init__(self, S, A, H, blocks, *, seed, ends=True, concentration=1.0, norm=1.0, collinear=0.0):
-        rng = np.random.default_rng(seed)
-        starts = np.concatenate([[0], np.cumsum(blocks)])
-        d = int(starts[-1])
-        self.features = np.zeros((S, A, d))
-        for s in range(S):
-            for a in range(A):
-                b = rng.integers(len(blocks))
-                x = rng.dirichlet(np.full(blocks[b], concentration))
-                if collinear:
-                    x = collinear * x + (1 - collinear) / blocks[b]
-                self.features[s, a, starts[b] : starts[b + 1]] = norm * x
-        self.S, self.A, self.H = S, A, H
-        self.measures = rng.dirichlet(np.full(S + ends, 0.5), size=(H, d)) / norm
-        self.weights = rng.random((H, d)) / norm
-        self.rng = rng
-
-    def play(self, action):
-        """An episode of a policy (H, S): states, actions, rewards, following; -1 after the end."""
-        steps, s = [], int(self.rng.integers(self.S))
-        for h in range(self.H):
-            x = self.features[s, action[h, s]]
-            law = np.maximum(x @ self.measures[h], 0)
-            t = int(self.rng.choice(len(law), p=law / law.sum()))
-            t = -1 if t == self.S else t
-            steps.append((s, int(action[h, s]), float(x @ self.weights[h]), t))
-            if t < 0:
-                break
-            s = t
-        return [np.array(column) for column in zip(*steps, strict=True)]
-
-
-CASES = {
-    "one block": {"blocks": [3]},
-    "one block, vertex": {"blocks": [3], "radius": "vertex"},
-    "other regularization": {"blocks": [3], "regularization": 0.3, "delta": 0.5},
-    "always": {"blocks": [2], "replan": "always"},
-    "scaled": {"blocks": [3], "bonus_scale": 0.2},
-    "collinear": {"blocks": [3], "collinear": 1e-4},
-    "alone": {"blocks": [1, 1, 1, 1]},
-    "alone, vertex": {"blocks": [1, 1, 1, 1], "radius": "vertex"},
-    "short": {"blocks": [1, 1, 1], "norm": 0.7, "regularization": 2.0},
-    "mixed": {"blocks": [3, 1, 2], "replan": "always"},
-    "mixed, vertex": {"blocks": [3, 1, 2], "replan": "always", "radius": "vertex"},
-    "auto": {"blocks": [4, 1], "sizes": (3, 2, 3), "replan": "always", "radius": "auto"},
-    "without end": {"blocks": [3], "ends": False, "terminates": False},
-    "one dimension": {"blocks": [1]},
-    "one of each": {"blocks": [1], "sizes": (1, 1, 1)},
-    "one state": {"blocks": [2], "sizes": (1, 3, 4), "ends": False, "terminates": False},
-    "one action": {"blocks": [2, 2], "sizes": (4, 1, 3), "replan": "always"},
-    "one stage": {"blocks": [3], "sizes": (4, 3, 1)},
-}
-
-WITHOUT_LEVELS = {
-    name: CASES[name]
-    for name in (
-        "one block",
-        "one block, vertex",
-        "other regularization",
-        "always",
-        "scaled",
-        "collinear",
-        "alone, vertex",
-        "mixed",
-        "mixed, vertex",
-        "without end",
-        "one of each",
-        "one state",
-        "one stage",
-    )
-}
-"""What LSVIUCB has, too."""
-
-
-def made(cls, *arguments, **parameters):
-    """One of both agents; LSVIUCB with the defaults of the other."""
-    if cls is unipac.LSVIUCB:
-        usual = {"radius": "monotone", "replan": "lazy", "replan_factor": 1.05, "total_episodes": 1}
-        parameters = {**usual, **parameters}
-    return cls(*arguments, **parameters)
-
-
-@pytest.mark.parametrize(
-    ("cls", "case"),
-    [(unipac.UPACLSVI, name) for name in CASES] + [(unipac.LSVIUCB, name) for name in WITHOUT_LEVELS],
-)
-def test_agent_is_what_its_pseudo_code_says(cls, case):
-    """At all of the first plans and then at fewer and fewer, over 600 episodes."""
-    told, levelled = dict(CASES[case]), cls is unipac.UPACLSVI
-    S, A, H = told.pop("sizes", (4, 2, 3))
-    world = {name: told.pop(name) for name in ("blocks", "ends", "norm", "collinear") if name in told}
-    mdp = Linear(S, A, H, seed=3, **world)
-    agent = made(cls, mdp.features, horizon=H, **told)
-    slow = judge.Judge(mdp.features, H, levelled=levelled, **told)
-    always = told.get("replan") == "always"
-    for k in range(600):
-        plan = agent._plan()
-        if not always or k < 50 or k % 50 == 0:
-            assert plan.fresh == slow.plan()
-        if plan.fresh and (not always or k < 50 or k % 50 == 0):
-            taken = np.take_along_axis(slow.Q, plan.action[:, 0, :, None], axis=2)[:, :, 0]
-            assert (taken >= slow.Q.max(axis=2) - TIE).all()
-            slow.certify(plan.action[:, 0])  # of the actions of the agent, in case of ties
-            np.testing.assert_allclose(plan.bound, slow.bound, rtol=0, atol=1e-7)
-            np.testing.assert_allclose(plan.lower, slow.lower_values, rtol=0, atol=1e-7)
-        episode = mdp.play(plan.action[:, 0])
-        states, actions, rewards, following = episode
-        agent._learn(Episode(states, actions, np.zeros_like(states), rewards, following))
-        slow.learn(*episode)
-    if world["blocks"] == [3] and H > 1:
-        assert levelled == (agent.state.data.open.max() >= 3)  # several levels took part
+@pytest.mark.parametrize("case", CASES)
+def test_agent_is_what_its_pseudo_code_says(case):
+    values.check_is_its_pseudo_code(unipac.UPACLSVI, case)
 
 
 def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
@@ -177,20 +63,6 @@ def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
     assert plans > 50
 
 
-VARIANTS = {
-    "monotone": {},
-    "vertex": {"radius": "vertex"},
-    "auto": {"radius": "auto"},
-    "scaled": {"bonus_scale": 0.2},
-    "always": {"replan": "always"},
-}
-
-
-def assert_same(one, other):
-    for field in ("gap", "reward", "bound", "certificate", "replanned", "level"):
-        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_compiled_play_is_the_loop(variant):
     """Bit for bit: what happened, and all that was learned; on a block with regressions beside a counted feature."""
@@ -205,65 +77,6 @@ def test_compiled_play_is_the_loop(variant):
         one, other = getattr(fast.state.data, name), getattr(slow.state.data, name)
         np.testing.assert_array_equal(one[:, :, :L], other[:, :, :L])
     assert fast.episodes == slow.episodes == 500
-
-
-def walk():
-    """States 0, 1, 2 in a row and the end 3; action 0 goes on with 0.7; the last step pays."""
-    P, r = np.zeros((4, 2, 4)), np.zeros((4, 2))
-    for s in range(3):
-        P[s, 1, max(s - 1, 0)], P[s, 0, s + 1], P[s, 0, s] = 1.0, 0.7, 0.3
-    P[3, :, 3], r[2, 0] = 1.0, 1.0
-    return FiniteMDP(P, r, horizon=5, terminal=np.arange(4) == 3)
-
-
-@pytest.mark.parametrize("told", [{}, {"radius": "vertex"}, {"reward_range": (-1.0, 1.0)}], ids=str)
-@pytest.mark.parametrize("cls", [unipac.UPACLSVI, unipac.LSVIUCB])
-def test_compiled_play_is_the_loop_where_episodes_end(cls, told):
-    mdp = walk()
-    told = {"radius": "monotone", **told}
-    fast, slow = (cls.made_for(mdp, rounds=300, **told) for _ in range(2))
-    trace = fast.play(mdp, episodes=300, seed=5)
-    slow._play = lambda *arguments: EpisodicAgent._play(slow, *arguments)
-    assert_same(trace, slow.play(mdp, episodes=300, seed=5))
-    assert {3, 5} <= set((trace.level > 0).sum(axis=1).tolist())
-    assert (trace.certificate >= trace.gap).all()
-    np.testing.assert_array_equal(fast.state.data.counts.visits, slow.state.data.counts.visits)
-    with pytest.raises(ValueError, match="terminates"):
-        cls.made_for(mdp, rounds=1, terminates=False, **told).play(mdp, episodes=1)
-
-
-def test_lsvi_ucb_holds_beyond_the_episodes_it_was_told():
-    mdp = hypercube(dim=3, horizon=3)
-    agent = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="monotone")
-    trace = agent.play(mdp, episodes=100, seed=0)
-    assert agent.certified
-    assert agent.guarantee == "regret"
-    assert agent.mistake_bound(0.1) == math.inf
-    assert (trace.certificate >= trace.gap).all()
-    assert all(level.level == 1 and level.bound == math.inf for level in agent.levels())
-    scaled = unipac.LSVIUCB.made_for(mdp, rounds=1, radius="vertex", bonus_scale=0.5)
-    assert scaled.certified
-    assert scaled.guarantee == "none"
-    with pytest.raises(ValueError, match="radius"):
-        unipac.LSVIUCB(
-            feature_map=lambda s: np.eye(2), n_actions=2, dim=2, horizon=2, episodes=1, radius="vertex"
-        )
-
-
-@pytest.mark.parametrize(
-    ("cls", "variant"),
-    [(unipac.UPACLSVI, variant) for variant in VARIANTS]
-    + [(unipac.LSVIUCB, variant) for variant in VARIANTS if variant != "auto"],  # it has no such radius
-)
-def test_runs_can_be_cut_saved_and_copied(cls, variant, tmp_path):
-    mdp, told = hypercube(dim=3, horizon=3), {"radius": "monotone", "replan": "lazy", **VARIANTS[variant]}
-    whole, parts = (cls.made_for(mdp, rounds=400, **told) for _ in range(2))
-    trace = whole.play(mdp, episodes=400, seed=1)
-    assert_same(trace.part(0, 171), parts.play(mdp, episodes=171, seed=1))
-    parts.save(tmp_path / "agent.npz")
-    for agent in (unipac.load(tmp_path / "agent.npz"), copy.deepcopy(parts), parts):
-        assert_same(trace.part(171, 400), agent.play(mdp, episodes=229, seed=1))
-        np.testing.assert_array_equal(np.asarray(agent.policy()), np.asarray(whole.policy()))
 
 
 def test_a_file_in_the_middle_of_an_episode(tmp_path):
@@ -327,9 +140,6 @@ def test_the_level_of_a_visit_is_in_the_plan_in_use():
     assert missed_visits(mdp, 1.0, 1500) > 0
 
 
-# -- rewards -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("eta", [1e-2, 1e-4, 1e-5, 1e-6, 1.5e-7])
 def test_recovered_rewards_never_underestimate(eta):
     """Chains x1 = e1, x_{j+1} = (1 − η) e_j + η e_{j+1}, x_{d+1} = e_d multiply rounding errors by 1/η each time.
@@ -378,9 +188,6 @@ def test_noisy_rewards_end_the_certificate():
     assert not agent.certified
     assert agent.guarantee == "none"
     assert math.isnan(agent.certificate(0))
-
-
-# -- blocks, ends and parameters -----------------------------------------------------------------------
 
 
 def test_blocks_are_those_of_the_features():
