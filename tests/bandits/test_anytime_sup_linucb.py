@@ -76,11 +76,13 @@ VALID = {
 
 
 @pytest.mark.parametrize("variant", VALID)
-def test_certificates_hold(variant):
-    regressions.check_certificates(unipac.AnytimeSupLinUCB, **VALID[variant])
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_certificates_hold(variant, runs):
+    regressions.check_certificates(unipac.AnytimeSupLinUCB, runs, **VALID[variant])
 
 
 @pytest.mark.parametrize("variant", VALID)
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_an_eighth_of_the_noise_does_not_hold(variant):
-    regressions.check_too_little_noise(unipac.AnytimeSupLinUCB, **VALID[variant])
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_an_eighth_of_the_noise_does_not_hold(variant, runs):
+    regressions.check_too_little_noise(unipac.AnytimeSupLinUCB, runs, **VALID[variant])

@@ -49,11 +49,13 @@ def test_capabilities():
 
 
 @pytest.mark.parametrize("norm_kind", [2, 1])
-def test_certificates_hold(norm_kind):
-    regressions.check_certificates(unipac.ConfidenceBall, regularization=0.05, norm_kind=norm_kind)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_certificates_hold(norm_kind, runs):
+    regressions.check_certificates(unipac.ConfidenceBall, runs, regularization=0.05, norm_kind=norm_kind)
 
 
 @pytest.mark.parametrize("norm_kind", [2, 1])
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_an_eighth_of_the_noise_does_not_hold(norm_kind):
-    regressions.check_too_little_noise(unipac.ConfidenceBall, regularization=0.05, norm_kind=norm_kind)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_an_eighth_of_the_noise_does_not_hold(norm_kind, runs):
+    regressions.check_too_little_noise(unipac.ConfidenceBall, runs, regularization=0.05, norm_kind=norm_kind)

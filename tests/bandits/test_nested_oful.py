@@ -21,12 +21,14 @@ VARIANTS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_decides_as_the_pseudo_code(variant, kind):
-    levelled.check_decisions(VARIANTS[variant], kind, 3 + [*VARIANTS].index(variant))
+@pytest.mark.parametrize("rounds", [400, pytest.param(1000, marks=pytest.mark.slow)])
+def test_decides_as_the_pseudo_code(rounds, variant, kind):
+    levelled.check_decisions(VARIANTS[variant], kind, 3 + [*VARIANTS].index(variant), rounds)
 
 
-def test_thousands_of_rounds():
-    levelled.check_thousands_of_rounds(VARIANTS["mixture"])
+@pytest.mark.parametrize("rounds", [1500, pytest.param(5000, marks=pytest.mark.slow)])
+def test_thousands_of_rounds(rounds):
+    levelled.check_many_rounds(VARIANTS["mixture"], rounds)
 
 
 @pytest.mark.nojit

@@ -31,10 +31,12 @@ def test_the_horizon():
     regressions.check_horizon(unipac.SupLinRel)
 
 
-def test_certificates_hold():
-    regressions.check_certificates(unipac.SupLinRel)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_certificates_hold(runs):
+    regressions.check_certificates(unipac.SupLinRel, runs)
 
 
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_an_eighth_of_the_noise_does_not_hold():
-    regressions.check_too_little_noise(unipac.SupLinRel)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_an_eighth_of_the_noise_does_not_hold(runs):
+    regressions.check_too_little_noise(unipac.SupLinRel, runs)

@@ -34,10 +34,12 @@ def test_capabilities():
     assert unipac.SupLinUCB(2, horizon=9).guarantee == "regret"
 
 
-def test_certificates_hold():
-    regressions.check_certificates(unipac.SupLinUCB, regularization=0.05)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_certificates_hold(runs):
+    regressions.check_certificates(unipac.SupLinUCB, runs, regularization=0.05)
 
 
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_an_eighth_of_the_noise_does_not_hold():
-    regressions.check_too_little_noise(unipac.SupLinUCB, regularization=0.05)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_an_eighth_of_the_noise_does_not_hold(runs):
+    regressions.check_too_little_noise(unipac.SupLinUCB, runs, regularization=0.05)

@@ -124,10 +124,12 @@ def test_quiet_rounds_count_for_more():
     assert 2 * mine.gap.sum() < plain.play(X, rewards, truth=truth).gap.sum()
 
 
-def test_certificates_hold():
-    regressions.check_certificates(unipac.WeightedOFUL, regularization=0.05)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_certificates_hold(runs):
+    regressions.check_certificates(unipac.WeightedOFUL, runs, regularization=0.05)
 
 
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_an_eighth_of_the_noise_does_not_hold():
-    regressions.check_too_little_noise(unipac.WeightedOFUL, regularization=0.05)
+@pytest.mark.parametrize("runs", regressions.RUNS)
+def test_an_eighth_of_the_noise_does_not_hold(runs):
+    regressions.check_too_little_noise(unipac.WeightedOFUL, runs, regularization=0.05)

@@ -502,7 +502,7 @@ def test_an_unknown_engine():
 
 SLOW = """
 rounds = 2000
-seeds = 12
+seeds = {seeds}
 [agents.nested]
 agent = "NestedOFUL"
 [agents.slow]
@@ -525,9 +525,10 @@ def children(pid):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_kill_9_at_random_moments(tmp_path):
+@pytest.mark.parametrize("seeds", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(seeds, tmp_path):
     """The whole program is killed again and again: same bytes, no finished cell written twice, no orphans."""
-    (tmp_path / "slow.toml").write_text(SLOW)
+    (tmp_path / "slow.toml").write_text(SLOW.format(seeds=seeds))
     (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     calm = tmp_path / "calm"
     assert start_run(tmp_path, calm).wait(timeout=120) == 0
@@ -552,7 +553,7 @@ def test_kill_9_at_random_moments(tmp_path):
         if code == 0:
             break
         kills += 1
-        if len(finished) == 24:
+        if len(finished) == 2 * seeds:
             assert start_run(tmp_path, out).wait(timeout=120) == 0
             break
     assert kills >= 3

@@ -70,7 +70,7 @@ def replay(mdp, judge, start, uniforms, trace, k):
     return total
 
 
-def check_acts(name, replan, case):
+def check_acts(name, replan, case, episodes):
     """Levels, Q values and exact gaps, over H in 1..6, d in 2..12, three regularizations."""
     rng = np.random.default_rng(case)
     H, d = case + 1, [2, 3, 5, 7, 9, 12][case]
@@ -78,9 +78,9 @@ def check_acts(name, replan, case):
     regularization = [0.1, 1.0, 4.0][case % 3]
     agent, judge = pair(name, mdp, scale=[0.3, 0.05][case % 2], regularization=regularization, replan=replan)
     optimum = mdp.optimal_value()
-    starts = rng.integers(0, 4, 250)
+    starts = rng.integers(0, 4, episodes)
     uniforms = episode_uniforms(case, 0, H)
-    for k in range(250):
+    for k in range(episodes):
         trace = agent.play(mdp, episodes=1, seed=case, initial_states=starts[k : k + 1])
         if trace.replanned[0]:
             judge.plan()

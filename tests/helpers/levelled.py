@@ -61,28 +61,28 @@ def check_run(agent, judge, X, rewards, *, precision=1e-7):
     return agent, judge
 
 
-def check_decisions(variant, kind, number):
-    """As the pseudo-code over 1,000 rounds; another dimension, regularization and noise for each number and kind."""
+def check_decisions(variant, kind, number, rounds):
+    """As the pseudo-code; another dimension, regularization and noise for each number and kind."""
     case = 5 * number + KINDS.index(kind)
     rng = np.random.default_rng(case)
     dim = [1, 2, 3, 5, 8, 13, 20][case % 7]
     regularization = [0.1, 1.0, 4.0][case % 3]
     noise = [0.1, 1.0][case % 2]
     agent, judge = pair(variant, dim, noise=noise, regularization=regularization, delta=0.1)
-    X = action_sets(rng, dim, 1000, 6, kind)
+    X = action_sets(rng, dim, rounds, 6, kind)
     theta = rng.standard_normal(dim)
     theta /= np.linalg.norm(theta)
-    rewards = X @ theta + noise * rng.standard_normal((1000, 1))
+    rewards = X @ theta + noise * rng.standard_normal((rounds, 1))
     check_run(agent, judge, X, rewards)
     if judge.rule != "single":
         assert [level.size for level in agent.levels()] == judge.sizes()
 
 
-def check_thousands_of_rounds(variant):
+def check_many_rounds(variant, rounds):
     rng = np.random.default_rng(5)
     agent, judge = pair(variant, 4, noise=0.5, regularization=0.1)
-    X = action_sets(rng, 4, 5000, 5, "norms")
-    rewards = X @ np.array([0.5, -0.5, 0.5, 0.5]) + 0.5 * rng.standard_normal((5000, 1))
+    X = action_sets(rng, 4, rounds, 5, "norms")
+    rewards = X @ np.array([0.5, -0.5, 0.5, 0.5]) + 0.5 * rng.standard_normal((rounds, 1))
     check_run(agent, judge, X, rewards)
 
 

@@ -1,7 +1,7 @@
 """Bandit agents with one regression for each stage, held against their judges and against their promises.
 
 What is promised of certificates is tested by the null hypothesis that a run has a certificate below a gap with
-probability at most δ = 0.1. It is rejected when so many of 500 runs have one that the exact binomial probability is
+probability at most δ = 0.1. It is rejected when so many of the runs have one that the exact binomial probability is
 below 1e-6, the false-alarm rate. Each agent has a negative control: told an eighth of the noise, the same test rejects.
 """
 
@@ -24,7 +24,7 @@ KINDS = ["norms", "collinear", "unit", "arms", "repeats"]
 
 FALSE_ALARM = 1e-6
 
-RUNS = 500
+RUNS = [150, pytest.param(500, marks=pytest.mark.slow)]
 
 ROUNDS = 60
 
@@ -123,11 +123,11 @@ def failing_runs(cls, scale, runs, **parameters):
     return failures
 
 
-def check_certificates(cls, runs=RUNS, **parameters):
+def check_certificates(cls, runs, **parameters):
     assert metrics.binomial_upper_tail(failing_runs(cls, 1.0, runs, **parameters), runs, DELTA) > FALSE_ALARM
 
 
-def check_too_little_noise(cls, runs=RUNS, **parameters):
+def check_too_little_noise(cls, runs, **parameters):
     """Negative control of the certificates."""
     assert (
         metrics.binomial_upper_tail(failing_runs(cls, 0.125, runs, **parameters), runs, DELTA) < FALSE_ALARM

@@ -75,8 +75,8 @@ def made(cls, *arguments, **parameters):
     return cls(*arguments, **parameters)
 
 
-def check_is_its_pseudo_code(cls, case):
-    """At all of the first plans and then at fewer and fewer, over 600 episodes."""
+def check_is_its_pseudo_code(cls, case, episodes):
+    """At all of the first plans and then at fewer and fewer, over some hundred episodes."""
     told, levelled = dict(CASES[case]), cls is unipac.UPACLSVI
     S, A, H = told.pop("sizes", (4, 2, 3))
     world = {name: told.pop(name) for name in ("blocks", "ends", "norm", "collinear") if name in told}
@@ -84,7 +84,7 @@ def check_is_its_pseudo_code(cls, case):
     agent = made(cls, mdp.features, horizon=H, **told)
     slow = judge.Judge(mdp.features, H, levelled=levelled, **told)
     always = told.get("replan") == "always"
-    for k in range(600):
+    for k in range(episodes):
         plan = agent._plan()
         if not always or k < 50 or k % 50 == 0:
             assert plan.fresh == slow.plan()

@@ -107,9 +107,10 @@ def check_threads(name, rounds):
     np.testing.assert_allclose(gram(agent), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("rounds", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
-def test_many_threads_play_one_agent(name):
-    check_threads(name, 300 if name == "BallOFUL" else 10_000)
+def test_many_threads_play_one_agent(name, rounds):
+    check_threads(name, 300 if name == "BallOFUL" else rounds)
 
 
 class Total(NamedTuple):

@@ -14,7 +14,7 @@ from unipac.linalg import levels as stack
 from unipac.linalg.fast.evaluate import evaluate_one
 
 FALSE_ALARM = 1e-6
-RUNS = 1000
+RUNS = [300, pytest.param(1000, marks=pytest.mark.slow)]
 ROUNDS = 300
 DELTA = 0.1
 
@@ -29,7 +29,7 @@ AGENTS = {
 }
 
 
-def failing_runs(agent, arguments, noise_kind, *, runs=RUNS, regularization=1.0):
+def failing_runs(agent, arguments, noise_kind, runs, *, regularization=1.0):
     """In how many of the runs the truth ever left a set; checks certificates and sizes on the way."""
     failures = 0
     for seed in range(runs):
@@ -49,9 +49,10 @@ def failing_runs(agent, arguments, noise_kind, *, runs=RUNS, regularization=1.0)
 @pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 @pytest.mark.parametrize("noise_kind", ["gaussian", "rademacher"])
 @pytest.mark.parametrize("radius", AGENTS)
-def test_the_truth_stays_in_all_sets(radius, noise_kind):
-    failures = failing_runs(*AGENTS[radius], noise_kind)
-    assert metrics.binomial_upper_tail(failures, RUNS, DELTA) > FALSE_ALARM
+@pytest.mark.parametrize("runs", RUNS)
+def test_the_truth_stays_in_all_sets(runs, radius, noise_kind):
+    failures = failing_runs(*AGENTS[radius], noise_kind, runs)
+    assert metrics.binomial_upper_tail(failures, runs, DELTA) > FALSE_ALARM
 
 
 class HalfOFUL(unipac.OFUL):
@@ -63,12 +64,13 @@ class HalfOFUL(unipac.OFUL):
 
 
 @pytest.mark.parametrize("radius", ["determinant", "mixture"])
-def test_half_the_radius_does_not_hold(radius):
+@pytest.mark.parametrize("runs", RUNS)
+def test_half_the_radius_does_not_hold(runs, radius):
     """Negative control: with half the radius the same test rejects."""
     whole, half = (agent(2, radius=radius, regularization=0.1) for agent in (unipac.OFUL, HalfOFUL))
     assert half.levels()[0].radius == pytest.approx(whole.levels()[0].radius / 2, rel=1e-14)
-    failures = failing_runs(HalfOFUL, {"radius": radius}, "gaussian", regularization=0.1)
-    assert metrics.binomial_upper_tail(failures, RUNS, DELTA) < FALSE_ALARM
+    failures = failing_runs(HalfOFUL, {"radius": radius}, "gaussian", runs, regularization=0.1)
+    assert metrics.binomial_upper_tail(failures, runs, DELTA) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("all_data", [False, True])

@@ -32,8 +32,9 @@ WITHOUT_LEVELS = {
 
 
 @pytest.mark.parametrize("case", WITHOUT_LEVELS)
-def test_agent_is_what_its_pseudo_code_says(case):
-    values.check_is_its_pseudo_code(unipac.LSVIUCB, case)
+@pytest.mark.parametrize("episodes", [200, pytest.param(600, marks=pytest.mark.slow)])
+def test_agent_is_what_its_pseudo_code_says(episodes, case):
+    values.check_is_its_pseudo_code(unipac.LSVIUCB, case, episodes)
 
 
 def test_lsvi_ucb_holds_beyond_the_episodes_it_was_told():

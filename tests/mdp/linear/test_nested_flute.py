@@ -10,8 +10,9 @@ from unipac.envs import river_swim
 
 @pytest.mark.parametrize("replan", ["always", "lazy"])
 @pytest.mark.parametrize("case", range(6))
-def test_acts_as_the_pseudo_code(replan, case):
-    flute.check_acts("NestedFLUTE", replan, case)
+@pytest.mark.parametrize("episodes", [100, pytest.param(250, marks=pytest.mark.slow)])
+def test_acts_as_the_pseudo_code(episodes, replan, case):
+    flute.check_acts("NestedFLUTE", replan, case, episodes)
 
 
 def test_the_judge_can_say_no():

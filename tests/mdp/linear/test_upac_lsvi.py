@@ -18,8 +18,9 @@ from unipac.mdp.tabular.counting.kl import kl_upper
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_agent_is_what_its_pseudo_code_says(case):
-    values.check_is_its_pseudo_code(unipac.UPACLSVI, case)
+@pytest.mark.parametrize("episodes", [200, pytest.param(600, marks=pytest.mark.slow)])
+def test_agent_is_what_its_pseudo_code_says(episodes, case):
+    values.check_is_its_pseudo_code(unipac.UPACLSVI, case, episodes)
 
 
 def test_on_one_hot_features_it_is_optimism_by_balls_of_counts():
