@@ -99,6 +99,7 @@ def test_three_thousand_rounds_with_a_greedy_heuristic_that_is_wrong():
     assert all(level.size <= level.bound for level in agent.levels())
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("heuristic", [*HEURISTICS, "other"])
 def test_play_is_the_loop_bit_for_bit(heuristic, tmp_path):
     rng = np.random.default_rng(4)

@@ -17,6 +17,7 @@ def plain(name):
     return cases.bandit_case(unipac.AGENTS[name], name)
 
 
+@pytest.mark.boundscheck
 @REFUTED
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_play_is_the_loop(case):
@@ -30,6 +31,7 @@ def test_promises(name, word):
     bandit_checks.CHECKS[word](plain(name))
 
 
+@pytest.mark.boundscheck
 @REFUTED
 @pytest.mark.parametrize("case", [case for case in CASES if case.label not in NAMES], ids=str)
 @pytest.mark.parametrize("word", ["times", "late rewards", "bounds"])

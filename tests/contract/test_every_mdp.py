@@ -12,6 +12,7 @@ NAMES = cases.names("mdp")
 CASES = cases.all_cases("mdp")
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_play_is_the_loop(case):
     mdp_checks.check_play_is_the_loop(case)

@@ -12,6 +12,7 @@ NAMES = cases.names("search")
 CASES = cases.all_cases("search")
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("word", search_checks.CHECKS)
 def test_promises(case, word):

@@ -6,9 +6,9 @@ import pytest
 from helpers.actions import action_sets
 from helpers.judges.levelled import FastNaiveAgent, NaiveAgent
 from unipac.bandits.levelled.agent import LevelledAgent
-from unipac.registry import below
+from unipac.registry import AGENTS
 
-NAMES = [name for name, agent in below("unipac.bandits").items() if issubclass(agent, LevelledAgent)]
+NAMES = [name for name, agent in AGENTS.items() if issubclass(agent, LevelledAgent)]
 
 KINDS = ["norms", "repeats", "collinear", "unit", "arms"]
 

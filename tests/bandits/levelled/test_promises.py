@@ -288,6 +288,7 @@ def arms(kind, rng):
     return unit(rng, 1, 4) * (1 - 1e-14 * rng.integers(0, 20, (30, 1)))  # "alike"
 
 
+@pytest.mark.boundscheck
 @REFUTATION
 @pytest.mark.parametrize("kind", ["random", "collinear", "alike"])
 @pytest.mark.parametrize("regularization", [1e-3, 1.0])
@@ -599,6 +600,7 @@ def test_bounds_without_proof_refute_nothing(name, arguments):
 # -- degenerate problems -----------------------------------------------------------------------
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize(
     "X",
     [
@@ -633,6 +635,7 @@ def test_degenerate_action_sets(name, X):
         assert all(level.size <= level.bound for level in agent.levels())
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("agent_class", LEVELLED)
 def test_short_actions_open_one_level_after_the_other(agent_class):
     agent = agent_class(2)

@@ -36,6 +36,7 @@ def test_lazy_replans_when_it_should(name):
         replay(mdp, judge, k % 3, uniforms[k], trace, 0)
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("name", AGENTS)
 def test_play_in_parts_and_by_hand_is_one_run(name):
     """play(a); play(b) = play(a + b) = the loop of act and observe, bit for bit."""
@@ -287,6 +288,7 @@ def test_learning_from_a_gymnasium_environment(progress, capsys):
     assert abs(late.mean() - 0.2515) < 5 * late.std() / np.sqrt(2000) + 0.01
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("name", AGENTS)
 def test_counted_and_stored_agents_are_the_same(name, tmp_path):
     """Driven through the same transitions, saved and loaded on the way, in the middle of an episode."""
