@@ -3,10 +3,13 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import unipac
@@ -180,3 +183,37 @@ print(ridge.squared_norm(np.ones(3)))
 def test_kernels_made_from_text_are_compiled_without_a_cache():
     text = "from unipac._jit import jit\n@jit\ndef double(x):\n    return 2.0 * x\nprint(double(1.5))"
     assert run(text) == "3.0\n"
+
+
+def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
+    """A caller in an unchanged file is compiled again when a kernel of another file has changed."""
+    package = Path(unipac.__file__).parent
+    ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
+    shutil.copytree(package, tmp_path / "unipac", ignore=ignored)
+    program = (
+        "import unipac.bandits.levelled.confidence as c; from unipac.linalg import levels;"
+        "s = levels.empty(2, 1, 1.0);"
+        "k = c.Confidence(True, 0, c.MIXTURE, 0.5, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, -9.0, 9.0);"
+        "c.set_radii(s, k, 1, 1); print(s.beta[0], sum(c.set_radii.stats.cache_hits.values()))"
+    )
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path), "PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        beta, hits = done.stdout.split()
+        return float(beta), int(hits)
+
+    radius = (2 * np.log(2) + 1) ** 0.5
+    assert run() == (pytest.approx(radius), 0)
+    assert run() == (pytest.approx(radius), 1)
+    source = tmp_path / "unipac" / "theory" / "radii.py"
+    text = source.read_text()
+    assert text.count("return math.sqrt(noise**2") == 1
+    source.write_text(text.replace("return math.sqrt(noise**2", "return 2.0 * math.sqrt(noise**2"))
+    assert run() == (pytest.approx(2 * radius), 0)

@@ -1,24 +1,13 @@
-"""Copies of agents: each has a memory of its own and goes on as the original would."""
+"""Copies of bandit agents: each has a memory of its own and goes on as the original would."""
 
-import copy
-import dataclasses
 import pickle
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unipac
-from unipac.features.observations import TileCoding
+from helpers.copies import WAYS, assert_same
 
-WAYS = {
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda agent: pickle.loads(pickle.dumps(agent)),
-}
 BANDITS = {
     "NestedOFUL": lambda **more: unipac.NestedOFUL(3, noise=0.3, **more),
     "UPACOFUL": lambda **more: unipac.UPACOFUL(3, noise=0.3, **more),
@@ -26,17 +15,6 @@ BANDITS = {
     "LinUCB": lambda **more: unipac.LinUCB(3, alpha=0.5, **more),
     "BallOFUL": lambda **more: unipac.BallOFUL(3, noise=0.3, **more),
 }
-EPISODIC = {
-    "FLUTE": lambda mdp: unipac.FLUTE(mdp.features, horizon=mdp.horizon),
-    "NestedFLUTE": lambda mdp: unipac.NestedFLUTE(mdp.features, horizon=mdp.horizon),
-    "LSVIUCB": lambda mdp: unipac.LSVIUCB(mdp.features, horizon=mdp.horizon, episodes=100),
-}
-
-
-def assert_same(first, second):
-    """Of two traces: all columns."""
-    for field in dataclasses.fields(first):
-        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
 
 
 @pytest.mark.parametrize("fixed", [False, True])
@@ -93,58 +71,6 @@ def test_no_copy_takes_the_decisions_of_another(name, way):
         assert (one.rounds, len(one.pending)) == (2, 0)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", EPISODIC)
-def test_a_copied_episodic_agent_goes_on_alone(name, way):
-    mdp = unipac.envs.river_swim(4, horizon=5)
-    agent, judge = EPISODIC[name](mdp), EPISODIC[name](mdp)
-    for one in (agent, judge):
-        one.play(mdp, episodes=40, seed=1)
-    other = WAYS[way](agent)
-    before = [array.copy() for array in agent.state.data]
-    expected = judge.play(mdp, episodes=40, seed=2)
-    assert_same(other.play(mdp, episodes=40, seed=2), expected)
-    assert agent.episodes == 40
-    for array, same in zip(agent.state.data, before, strict=True):
-        np.testing.assert_array_equal(array, same)  # the copy learned alone
-    assert_same(agent.play(mdp, episodes=40, seed=2), expected)
-
-
-@pytest.mark.parametrize("replan", ["always", "lazy"])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", EPISODIC)
-def test_a_copied_agent_with_a_feature_map_goes_on_alone(name, way, replan):
-    """Copied in the middle of an episode, whose rewards both then see."""
-    tiles = TileCoding([0.0], [1.0], 2, bins=3, tilings=2)
-    more = {"episodes": 300} if name == "LSVIUCB" else {}
-    agent = unipac.AGENTS[name](feature_map=tiles, horizon=3, replan=replan, bonus_scale=0.01, **more)
-
-    def play(agent, steps, seed):
-        rng = np.random.default_rng(seed)
-        actions, x = [], rng.random()
-        for _ in range(steps):
-            actions.append(agent.act([x]))
-            x = rng.random()
-            agent.observe(
-                float(rng.random() < 0.5 + 0.3 * actions[-1]), [x], terminated=bool(rng.random() < 0.1)
-            )
-        return actions
-
-    play(agent, 100, seed=0)
-    for seed in range(10):
-        play(agent, 0 if agent._steps else 1, seed)
-    assert agent._steps
-    other = WAYS[way](agent)
-    assert repr(other) == repr(agent)
-    assert "stage" in repr(agent)
-    expected = play(other, 150, seed=1)
-    assert len(set(expected)) == 2
-    levels, episodes = other.levels(), other.episodes
-    assert agent.episodes < episodes
-    assert play(agent, 150, seed=1) == expected
-    assert (agent.levels(), agent.episodes) == (levels, episodes)
-
-
 def test_the_text_of_an_agent_says_how_far_it_is():
     agent = unipac.NestedOFUL(3, noise=0.3)
     assert repr(agent) == "<NestedOFUL(3, noise=0.3): 0 rounds>"
@@ -160,40 +86,6 @@ def test_the_text_of_an_agent_says_how_far_it_is():
     assert repr(agent).endswith(": 0 episodes, stage 1 of another>")
     agent.observe(0.0, 0)
     assert repr(agent).endswith(": 0 episodes, stage 2 of another>")
-
-
-def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
-    """A caller in an unchanged file is compiled again when a kernel of another file has changed."""
-    package = Path(unipac.__file__).parent
-    ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
-    shutil.copytree(package, tmp_path / "unipac", ignore=ignored)
-    program = (
-        "import unipac.bandits.levelled.confidence as c; from unipac.linalg import levels;"
-        "s = levels.empty(2, 1, 1.0);"
-        "k = c.Confidence(True, 0, c.MIXTURE, 0.5, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, -9.0, 9.0);"
-        "c.set_radii(s, k, 1, 1); print(s.beta[0], sum(c.set_radii.stats.cache_hits.values()))"
-    )
-
-    def run():
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(tmp_path), "PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        beta, hits = done.stdout.split()
-        return float(beta), int(hits)
-
-    radius = (2 * np.log(2) + 1) ** 0.5
-    assert run() == (pytest.approx(radius), 0)
-    assert run() == (pytest.approx(radius), 1)
-    source = tmp_path / "unipac" / "theory" / "radii.py"
-    text = source.read_text()
-    assert text.count("return math.sqrt(noise**2") == 1
-    source.write_text(text.replace("return math.sqrt(noise**2", "return 2.0 * math.sqrt(noise**2"))
-    assert run() == (pytest.approx(2 * radius), 0)
 
 
 @pytest.mark.parametrize("name", ["NestedOFUL", "UPACOFUL", "OFUL", "LinUCB"])

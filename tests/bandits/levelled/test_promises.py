@@ -1,13 +1,11 @@
-"""What the documentation promises of every agent, tested from outside."""
+"""What the documentation promises of agents with levels of ridge regressions, tested from outside."""
 
 import inspect
-import json
 import pickle
 import subprocess
 import sys
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +14,10 @@ from scipy.optimize import minimize
 import unipac
 from helpers.judges.levelled import ball_support, determinant, level_counts
 from helpers.levelled import NAMES
-from unipac import _storage as storage
+from helpers.traces import assert_same, columns
 
 LEVELLED = [unipac.UPACOFUL, unipac.NestedOFUL]
+
 REFUTATION = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 
 
@@ -46,19 +45,6 @@ def loop(agent, actions, rewards, *, fixed=False):
         agent.update(decision, row[decision.index])
         rows.append((decision.index, decision.level, decision.certificate, row[decision.index]))
     return [np.array(column) for column in zip(*rows, strict=True)]
-
-
-def columns(*traces):
-    names = ("index", "level", "certificate", "reward")
-    return [np.concatenate([getattr(trace, name) for trace in traces]) for name in names]
-
-
-def assert_same(first, second):
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b, strict=True)
-
-
-# -- play, stream and the loop -----------------------------------------------------------------
 
 
 @REFUTATION
@@ -163,9 +149,6 @@ def test_a_long_play_needs_little_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6
-
-
-# -- decisions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", [{}, {"norm": 3.0, "action_norm": 0.5, "regularization": 0.2}], ids=str)
@@ -277,9 +260,6 @@ def test_arrays_of_the_caller_stay_his_own(name):
         agent.pending[0] = decision
 
 
-# -- fixed actions -----------------------------------------------------------------------------
-
-
 def arms(kind, rng):
     if kind == "random":
         return unit(rng, 12, 4) * rng.uniform(0.2, 1, (12, 1))
@@ -330,8 +310,6 @@ def test_rewards_that_undo_an_outlier_do_not_mislead_fixed_actions():
             gram, total = gram + x * x, total + x * reward
             reward = total / gram * x - 0.8 * total / np.sqrt(gram)
 
-
-# -- many rounds at once -----------------------------------------------------------------------
 
 VECTORS = {
     "unit": [1.0, 0.0, 0.0],
@@ -422,9 +400,6 @@ def test_times_beyond_level_31(name, length, regularization, times):
     assert done.returncode == 0, done.stderr
 
 
-# -- rewards that come late --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("regularization", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("agent_class", LEVELLED)
 def test_levels_keep_their_bound_with_rewards_outstanding(agent_class, regularization):
@@ -478,9 +453,6 @@ def test_order_and_losses_do_not_matter_to_a_single_regression(name):
     assert sizes(agent) == sizes(logged)
     probe = unit(rng, 6, 3)
     np.testing.assert_allclose(agent.bounds(probe), logged.bounds(probe), rtol=1e-12, atol=1e-12)
-
-
-# -- assumptions -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -597,9 +569,6 @@ def test_bounds_without_proof_refute_nothing(name, arguments):
     assert agent.consistent
 
 
-# -- degenerate problems -----------------------------------------------------------------------
-
-
 @pytest.mark.boundscheck
 @pytest.mark.parametrize(
     "X",
@@ -644,9 +613,6 @@ def test_short_actions_open_one_level_after_the_other(agent_class):
         assert decision.level == count + 1
         agent.update(decision, 0.0)
         assert sizes(agent) == [0] + [1] * count
-
-
-# -- the ball ----------------------------------------------------------------------------------
 
 
 def ball_state(seed, dim):
@@ -711,8 +677,6 @@ def test_the_ball_prefers_the_longer_action_in_any_unit(scale):
     chosen = {agent.choose(scale * np.array([[0.5, 0.0], [0.0, 1.0]])).index for _ in range(20)}
     assert chosen == {1}
 
-
-# -- state on disk -----------------------------------------------------------------------------
 
 GO_ON = """
 import sys, numpy as np, unipac
@@ -788,203 +752,3 @@ def test_an_agent_that_saw_a_huge_reward_can_be_saved(name, reward, tmp_path):
     agent.update(agent.choose(), reward)
     agent.save(tmp_path / "agent")
     assert_same(unipac.load(tmp_path / "agent").bounds(), agent.bounds())
-
-
-@pytest.fixture
-def saved(tmp_path):
-    agent = unipac.BallOFUL(2, fixed_actions=[[0.6, 0.8], [1.0, 0.0]])
-    for _ in range(9):
-        agent.update(agent.choose(), 0.5)
-    agent.choose()
-    agent.save(tmp_path / "agent.npz")
-    return tmp_path / "agent.npz"
-
-
-def refused(path):
-    with pytest.raises(ValueError, match="path must name a file") as caught:
-        unipac.load(path)
-    return str(path) in str(caught.value)
-
-
-def test_part_of_a_file_is_refused(saved):
-    data = saved.read_bytes()
-    for length in [*range(64), *range(64, len(data), 53), len(data) - 1]:
-        saved.write_bytes(data[:length])
-        assert refused(saved)
-
-
-def test_a_file_with_flipped_bytes_is_refused_or_still_the_same(saved):
-    rng = np.random.default_rng(21)
-    data = saved.read_bytes()
-    agent = unipac.load(saved)
-    for _ in range(1500):
-        flipped = bytearray(data)
-        flipped[rng.integers(len(data))] ^= int(rng.integers(1, 256))
-        saved.write_bytes(flipped)
-        try:
-            loaded = unipac.load(saved)
-        except ValueError as error:
-            assert "path must name a file" in str(error)  # noqa: PT017
-        else:
-            assert_same(loaded.bounds(), agent.bounds())
-
-
-class Bomb:
-    """Leaves a mark when unpickled."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return Path.touch, (self.mark,)
-
-
-def write_other(kind, path, mark):
-    """A file that is not an agent."""
-    if kind == "random":
-        path.write_bytes(np.random.default_rng(0).bytes(5000))
-    elif kind == "text":
-        path.write_text('{"format": "unipac", "version": 1}')
-    elif kind == "npz":
-        np.savez(path, weights=np.eye(3))
-    elif kind == "npy":
-        with path.open("wb") as file:
-            np.save(file, np.eye(3))
-    elif kind == "pickle":
-        path.write_bytes(pickle.dumps(Bomb(mark)))
-    elif kind == "header with an object":
-        np.savez(path, header=np.array([Bomb(mark)], dtype=object), allow_pickle=True)
-    elif kind == "array with an object":
-        with np.load(path) as file:
-            arrays = dict(file)
-        np.savez(
-            path, **arrays | {"state.levels.rows": np.array([Bomb(mark)], dtype=object)}, allow_pickle=True
-        )
-    elif kind == "deep header":
-        np.savez(path, header=np.frombuffer(b"[" * 200_000, dtype=np.uint8))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "random",
-        "text",
-        "npz",
-        "npy",
-        "pickle",
-        "header with an object",
-        "array with an object",
-        "deep header",
-    ],
-)
-def test_other_files_are_refused_and_run_nothing(kind, saved):
-    mark = saved.parent / "mark"
-    write_other(kind, saved, mark)
-    assert refused(saved)
-    assert not mark.exists()
-
-
-def test_the_bomb_works(tmp_path):
-    pickle.loads(pickle.dumps(Bomb(tmp_path / "mark")))
-    assert (tmp_path / "mark").exists()
-
-
-MISSING = "(missing)"
-
-
-@pytest.mark.parametrize(
-    ("keys", "value"),
-    [
-        (["agent"], "Mallory"),
-        (["agent"], "LinearAgent"),
-        (["agent"], "LinUCB"),
-        (["agent"], ["BallOFUL"]),
-        (["agent"], MISSING),
-        (["format"], "other"),
-        (["version"], 1),
-        (["version"], "2"),
-        (["kind"], "mdp"),
-        (["kind"], MISSING),
-        (["parameters", "dim"], 3),
-        (["parameters", "dim"], "2"),
-        (["progress"], None),
-        (["progress", "rounds"], -1),
-        (["progress", "rounds"], 8),
-        (["progress", "rounds"], 10**30),
-        (["progress", "rounds"], MISSING),
-        (["progress", "consistent"], "yes"),
-        (["progress", "pending"], []),
-        (["progress", "pending"], None),
-        (["progress", "pending"], [["a", 0, 1, True]]),
-        (["progress", "pending"], [[-1, 0, 1, True]]),
-        (["progress", "pending"], [[9, 0, -1, True]]),
-        (["progress", "pending"], [[9, -1, 1, True]]),
-        (["progress", "pending"], [[9, 0, 1, "yes"]]),
-        (["progress", "pending"], [[9, 0]]),
-        (["random"], None),
-        (["random"], {"state.ties": {}}),
-        (["progress", "surplus"], -(10**6)),
-        (["progress", "surplus"], 0.5),
-        (["random", "state.ties"], {"bit_generator": "MT19937"}),
-        (["random", "state.ties"], None),
-        (["parameters"], None),
-        (["parameters", "delta"], 7),
-        (["parameters", "delta"], None),
-        (["parameters", "radius"], "constant"),
-        (["parameters", "extra"], 1),
-        (["parameters", "regularization"], MISSING),
-    ],
-    ids=str,
-)
-def test_a_header_that_was_tampered_with_is_refused(keys, value, saved):
-    """Also if the digest is made to fit."""
-    with np.load(saved) as file:
-        arrays = dict(file)
-    header = json.loads(arrays.pop("header").tobytes())
-    assert header.pop("digest") == storage.digest(header, arrays)
-    place = header
-    for key in keys[:-1]:
-        place = place[key]
-    if value is MISSING:
-        del place[keys[-1]]
-    else:
-        place[keys[-1]] = value
-    header["digest"] = storage.digest(header, arrays)
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(saved, **arrays)
-    assert refused(saved)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        unipac.load(tmp_path / "agent")
-
-
-def test_saving_into_no_directory_leaves_nothing(tmp_path):
-    with pytest.raises(OSError, match="none"):
-        unipac.OFUL(2).save(tmp_path / "none" / "agent")
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_saving_over_a_directory_leaves_nothing(tmp_path):
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="folder"):
-        unipac.OFUL(2).save(tmp_path / "folder")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-@pytest.mark.parametrize("step", ["numpy.savez", "os.fsync", "os.replace"])
-def test_an_interrupted_save_leaves_the_old_file(step, saved, monkeypatch):
-    before = saved.read_bytes()
-
-    def interrupt(file, *arguments, **named):
-        if hasattr(file, "write"):
-            file.write(b"PK half a file")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(step, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        unipac.OFUL(2).save(saved)
-    monkeypatch.undo()
-    assert saved.read_bytes() == before
-    assert [*saved.parent.iterdir()] == [saved]
