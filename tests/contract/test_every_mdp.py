@@ -24,7 +24,7 @@ def test_promises(case, word):
     mdp_checks.CHECKS[word](case)
 
 
-@pytest.mark.parametrize("stages", [0, 1, 2])
+@pytest.mark.parametrize("stages", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("way", any_checks.WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
