@@ -225,6 +225,7 @@ def bad_pulls(forced):
     return int((trace.gap > 0.49).sum())
 
 
+@pytest.mark.boundscheck
 def test_bad_pulls_do_not_grow_with_the_number_of_forced_rounds():
     pulls = [bad_pulls(10**k) for k in (5, 12, 15, 18)]
     assert len(set(pulls)) == 1

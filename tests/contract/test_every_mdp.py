@@ -31,6 +31,7 @@ def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
     mdp_checks.check_goes_on(case, way, tmp_path, stages)
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_says_what_is_proven(case):
     any_checks.check_says_what_is_proven(case)

@@ -52,7 +52,6 @@ def test_ten_thousand_altered_files(kind, part, tmp_path):
     try_many(kind, 1_000_000 + 1000 * part, 1000, tmp_path)
 
 
-@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", [case for kind in KINDS for case in cases.all_cases(kind)], ids=str)
 def test_unaltered_files_are_accepted(case, tmp_path):
     """The same writer, nothing altered: the control of the tests above."""

@@ -86,6 +86,7 @@ def test_cert_vi_is_what_its_pseudo_code_says(case):
             grown = grown or seen[cell] > factor * planned.get(cell, 0)
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", ["outcomes", "outcomes pooled", "known pooled", "means", "one of each"])
 def test_what_cert_vi_recommends_is_best_under_the_frequencies(case):
     """Dense backward induction, where a pair never seen earns the least; its lower values are the judge's."""
