@@ -2,7 +2,7 @@
 
 ``bits.json`` has, for every case of the contract, a digest of choices, bounds, certificates and all that was learned
 over 30 rounds, 8 episodes or 300 pulls with fixed seeds. An issue that changes behaviour writes it anew, with
-``python tests/contract/test_bits.py``, and lists the agents whose lines changed.
+``PYTHONPATH=tests python tests/contract/test_bits.py``, and lists the agents whose lines changed.
 
 Bits depend on the processor and on the versions of what compiles and adds up. On a machine other than that of the file
 the sum of all numbers of a case is compared instead, to six digits, and one case in twenty may differ: a tie may go the
@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import registry_cases as cases
 from llvmlite import binding
 from numba import config
 
+from helpers import registry_cases as cases
 from unipac._agents import _learned
 
 WRITTEN = Path(__file__).with_name("bits.json")
@@ -87,7 +87,7 @@ def of_bandit(case: cases.Case, digest: Digest) -> Any:
 
 def of_mdp(case: cases.Case, digest: Digest) -> Any:
     """Half of the episodes by act and observe, then played where the states are numbers."""
-    from mdp_checks import episode
+    from helpers.mdp_checks import episode
 
     agent = case.make()
     for k in range(EPISODES // 2):

@@ -2,12 +2,11 @@
 
 import math
 
-import any_checks
-import bandit_checks
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import any_checks, bandit_checks
+from helpers import registry_cases as cases
 
 NAMES = cases.names("bandit")
 CASES = cases.all_cases("bandit")
@@ -18,6 +17,7 @@ def plain(name):
     return cases.bandit_case(unipac.AGENTS[name], name)
 
 
+@pytest.mark.boundscheck
 @REFUTED
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_play_is_the_loop(case):
@@ -31,6 +31,7 @@ def test_promises(name, word):
     bandit_checks.CHECKS[word](plain(name))
 
 
+@pytest.mark.boundscheck
 @REFUTED
 @pytest.mark.parametrize("case", [case for case in CASES if case.label not in NAMES], ids=str)
 @pytest.mark.parametrize("word", ["times", "late rewards", "bounds"])

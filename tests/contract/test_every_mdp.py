@@ -1,11 +1,10 @@
 """The contract of agents for MDPs, held against every one in the registry."""
 
-import any_checks
-import mdp_checks
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import any_checks, mdp_checks
+from helpers import registry_cases as cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is certified:RuntimeWarning")
 
@@ -13,6 +12,7 @@ NAMES = cases.names("mdp")
 CASES = cases.all_cases("mdp")
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_play_is_the_loop(case):
     mdp_checks.check_play_is_the_loop(case)
@@ -24,13 +24,14 @@ def test_promises(case, word):
     mdp_checks.CHECKS[word](case)
 
 
-@pytest.mark.parametrize("stages", [0, 1, 2])
+@pytest.mark.parametrize("stages", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("way", any_checks.WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
     mdp_checks.check_goes_on(case, way, tmp_path, stages)
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_says_what_is_proven(case):
     any_checks.check_says_what_is_proven(case)

@@ -1,11 +1,10 @@
 """The contract of searches, held against every one in the registry."""
 
-import any_checks
 import pytest
-import registry_cases as cases
-import search_checks
 
 import unipac
+from helpers import any_checks, search_checks
+from helpers import registry_cases as cases
 
 pytestmark = pytest.mark.nojit
 
@@ -13,6 +12,7 @@ NAMES = cases.names("search")
 CASES = cases.all_cases("search")
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("word", search_checks.CHECKS)
 def test_promises(case, word):

@@ -7,12 +7,12 @@ import signal
 import time
 import zipfile
 
-import crafted
 import numpy as np
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import crafted
+from helpers import registry_cases as cases
 from unipac import _agents, _storage
 from unipac.features import OneHot
 
@@ -37,10 +37,11 @@ def try_many(kind, first, count, folder):
     assert 0.05 * count < accepted < 0.5 * count
 
 
-@pytest.mark.parametrize("first", [0, 50])
+@pytest.mark.boundscheck
+@pytest.mark.parametrize("first", [0, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_altered_files_are_refused_or_sound(kind, first, tmp_path):
-    """300 in all: two parts of 50 files for each of three kinds."""
+    """Parts of 50 files, for each of three kinds."""
     try_many(kind, 100_000 + first, 50, tmp_path)
 
 

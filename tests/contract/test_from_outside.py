@@ -5,12 +5,12 @@ import inspect
 import sys
 
 import pytest
-import registry_cases as cases
-import toys
-from any_checks import by_file
 from typer.testing import CliRunner
 
 import unipac
+from helpers import registry_cases as cases
+from helpers import toys
+from helpers.any_checks import by_file
 from unipac import experiments, registry
 from unipac.cli import app as cli
 

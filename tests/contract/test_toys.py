@@ -1,12 +1,9 @@
 """The checks of the contract let right agents pass and find wrong ones: each of these is wrong in one way."""
 
-import any_checks
-import bandit_checks
-import mdp_checks
 import pytest
-import registry_cases as cases
-import search_checks
-import toys
+
+from helpers import any_checks, bandit_checks, mdp_checks, search_checks, toys
+from helpers import registry_cases as cases
 
 BANDIT, MDP, SEARCH = bandit_checks.CHECKS, mdp_checks.CHECKS, search_checks.CHECKS
 REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
@@ -60,7 +57,7 @@ def case_of(cls):
 
 def test_all_wrong_ones_are_tried():
     classes = [thing for thing in vars(toys).values() if isinstance(thing, type) and hasattr(thing, "kind")]
-    wrong = {cls.__name__ for cls in classes if cls.__module__ == "toys" and cls not in toys.RIGHT}
+    wrong = {cls.__name__ for cls in classes if cls.__module__ == toys.__name__ and cls not in toys.RIGHT}
     assert set(WRONG) == wrong
 
 

@@ -5,13 +5,13 @@ import math
 import threading
 from datetime import timedelta
 
-import machine
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
 import unipac
+from helpers import deployment_machine as machine
 from unipac.deployment import Closed, Conflict, Full, Unknown, fold
 from unipac.features import Blocks, Columns, Interactions, Transformed
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from any_checks import few_enough
 
 import unipac
+from helpers.any_checks import few_enough
 from unipac.deployment.drift import EVERY, Alarm
 
 D, R, ALPHA, CHANGE = 5, 0.5, 0.05, 3000

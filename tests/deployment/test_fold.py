@@ -2,7 +2,6 @@
 
 import warnings
 
-import machine
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import unipac
+from helpers import deployment_machine as machine
 from unipac.deployment import fold
 
 CASES = machine.cases()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from any_checks import few_enough
 
 import unipac
+from helpers.any_checks import few_enough
 from unipac.deployment import Full
 
 DELTA, EPS, NOISE, ROUNDS = 0.1, 0.2, 0.25, 500

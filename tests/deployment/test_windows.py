@@ -1,11 +1,11 @@
 """Why a click must wait: bounds hold with windows, and fail if clicks are learned before zeros."""
 
-import machine
 import numpy as np
 import pytest
-from any_checks import few_enough
 
 import unipac
+from helpers import deployment_machine as machine
+from helpers.any_checks import few_enough
 
 DELTA = 0.05
 WINDOW = 200

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import inspect
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import unipac
+from helpers import own_agents
 from unipac import experiments, metrics
 from unipac.cli import app as cli
 from unipac.experiments import engines, files, making, playing, store
@@ -126,7 +128,7 @@ def reference(tmp_path_factory):
             ["[agents.a] sweep", "list of values"],
         ),
         (
-            "rounds = 5\n[agents.a]\nagent = 'own_agents:Uniform'\n[instances.k]\ninstance = 'killer'\n",
+            "rounds = 5\n[agents.a]\nagent = 'helpers.own_agents:Uniform'\n[instances.k]\ninstance = 'killer'\n",
             ["[agents.a] on k", "forced rounds in one step"],
         ),
         ("rounds = [\n", ["not valid TOML"]),
@@ -261,7 +263,8 @@ def test_an_agent_told_too_little_is_not_certified(noise, norm, certified):
 
 def test_an_agent_of_the_users_own():
     spec = small(
-        agents={"mine": {"agent": "own_agents:Uniform"}}, instances={"sphere": SMALL["instances"]["sphere"]}
+        agents={"mine": {"agent": "helpers.own_agents:Uniform"}},
+        instances={"sphere": SMALL["instances"]["sphere"]},
     )
     _, frame = table(spec, agent="mine", instance="sphere")
     last = frame.row(-1, named=True)
@@ -303,7 +306,7 @@ def test_checkpoints(rounds):
 
 def test_a_finished_cell_is_not_computed_again_and_more_seeds_extend(tmp_path, reference):
     log = tmp_path / "log"
-    agents = {"mine": {"agent": "own_agents:Uniform", "log": str(log)}}
+    agents = {"mine": {"agent": "helpers.own_agents:Uniform", "log": str(log)}}
     one = {"sphere": SMALL["instances"]["sphere"]}
     folder = tmp_path / "out"
     log.touch()
@@ -446,7 +449,7 @@ def test_a_killed_worker_is_replaced(tmp_path, engine):
     spec = small(
         agents={
             "nested": SMALL["agents"]["nested"],
-            "k": {"agent": "own_agents:KillsOnce", "mark": str(mark)},
+            "k": {"agent": "helpers.own_agents:KillsOnce", "mark": str(mark)},
         },
         instances={"sphere": SMALL["instances"]["sphere"]},
     )
@@ -459,7 +462,7 @@ def test_a_killed_worker_is_replaced(tmp_path, engine):
 
 @pytest.mark.parametrize("engine", ["processes", "dask"])
 def test_a_cell_that_kills_its_worker_twice_is_reported(tmp_path, engine):
-    bad = {"agent": "own_agents:KillsOnce", "mark": str(tmp_path / "mark"), "always": True}
+    bad = {"agent": "helpers.own_agents:KillsOnce", "mark": str(tmp_path / "mark"), "always": True}
     spec = small(
         seeds=1,
         agents={"nested": SMALL["agents"]["nested"], "bad": bad},
@@ -476,7 +479,7 @@ def test_a_cell_that_kills_its_worker_twice_is_reported(tmp_path, engine):
 def test_a_cell_that_raises_is_reported_while_the_others_finish(tmp_path, engine):
     spec = small(
         seeds=4,
-        agents={"nested": SMALL["agents"]["nested"], "bad": {"agent": "own_agents:Raises"}},
+        agents={"nested": SMALL["agents"]["nested"], "bad": {"agent": "helpers.own_agents:Raises"}},
         instances={"sphere": SMALL["instances"]["sphere"]},
     )
     outcome = run(spec, tmp_path, engine=engine, workers=2)
@@ -497,7 +500,7 @@ def test_an_unknown_engine():
 
 SLOW = """
 rounds = 2000
-seeds = 12
+seeds = {seeds}
 [agents.nested]
 agent = "NestedOFUL"
 [agents.slow]
@@ -520,10 +523,11 @@ def children(pid):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_kill_9_at_random_moments(tmp_path):
+@pytest.mark.parametrize("seeds", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(seeds, tmp_path):
     """The whole program is killed again and again: same bytes, no finished cell written twice, no orphans."""
-    (tmp_path / "slow.toml").write_text(SLOW)
-    (tmp_path / "own_agents.py").write_text((HERE / "own_agents.py").read_text())
+    (tmp_path / "slow.toml").write_text(SLOW.format(seeds=seeds))
+    (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     calm = tmp_path / "calm"
     assert start_run(tmp_path, calm).wait(timeout=120) == 0
     moments = random.Random(1)
@@ -547,7 +551,7 @@ def test_kill_9_at_random_moments(tmp_path):
         if code == 0:
             break
         kills += 1
-        if len(finished) == 24:
+        if len(finished) == 2 * seeds:
             assert start_run(tmp_path, out).wait(timeout=120) == 0
             break
     assert kills >= 3
@@ -566,7 +570,7 @@ def test_kill_9_at_random_moments(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c(tmp_path):
     """Heard at once, in the middle of a long cell; what is finished stays."""
-    (tmp_path / "own_agents.py").write_text((HERE / "own_agents.py").read_text())
+    (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     (tmp_path / "long.toml").write_text(
         "rounds = 20\nseeds = 1\n[agents.quick]\nagent = 'NestedOFUL'\n"
         "[agents.long]\nagent = 'own_agents:Sleeps'\n[instances.s]\ninstance = 'sphere'\n"
@@ -679,7 +683,7 @@ def test_errors_have_no_traceback_and_code_2(tmp_path):
 
 
 def test_a_run_a_failure_and_what_is_printed(tmp_path):
-    (tmp_path / "own_agents.py").write_text((HERE / "own_agents.py").read_text())
+    (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     (tmp_path / "mine.toml").write_text(
         "rounds = 200\nseeds = 4\n[agents.nested]\nagent = 'NestedOFUL'\n"
         "[agents.bad]\nagent = 'own_agents:Raises'\n[instances.s]\ninstance = 'sphere'\n"

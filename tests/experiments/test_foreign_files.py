@@ -1,5 +1,6 @@
 """What `unipac run` and `unipac report` do to files that are not theirs: nothing."""
 
+import inspect
 import json
 import os
 import signal
@@ -9,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from unipac.cli import app as cli
+from helpers import own_agents
+from helpers.commands import command, toml
 from unipac.experiments import Store, StoreError, parse, run
 from unipac.experiments.results import load
 from unipac.report import build, sections
@@ -146,21 +147,6 @@ def test_a_machine_file_cut_short_by_a_full_disk_is_ours(tmp_path):
 # -- failures, reports and figures --------------------------------------------------------------
 
 
-def command(*arguments):
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def toml(folder, agent="NestedOFUL"):
-    file = folder / "mine.toml"
-    file.write_text(
-        f"rounds = 20\nseeds = 1\n[agents.a]\nagent = '{agent}'\n[instances.s]\ninstance = 'sphere'\n"
-    )
-    return file
-
-
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_a_foreign_file_on_failures_stays_and_nothing_is_computed(tmp_path, kind):
     file = tmp_path / "out" / "failures.txt"
@@ -174,7 +160,7 @@ def test_a_foreign_file_on_failures_stays_and_nothing_is_computed(tmp_path, kind
 
 
 def test_our_own_file_on_failures_goes_when_all_is_well(tmp_path):
-    (tmp_path / "own_agents.py").write_text((Path(__file__).parent / "own_agents.py").read_text())
+    (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     out = tmp_path / "out"
     failing = toml(tmp_path, "own_agents:Escapes")
     assert command("run", failing, "--engine", "serial", "--out", out).exit_code == 1
@@ -349,7 +335,7 @@ def is_running(pid):
 @posix
 @pytest.mark.parametrize("engine", ["serial", "processes"])
 def test_sigterm_is_answered_and_finished_cells_are_kept(tmp_path, engine):
-    (tmp_path / "own_agents.py").write_text((Path(__file__).parent / "own_agents.py").read_text())
+    (tmp_path / "own_agents.py").write_text(inspect.getsource(own_agents))
     (tmp_path / "long.toml").write_text(
         "rounds = 20\nseeds = 1\n[agents.quick]\nagent = 'NestedOFUL'\n"
         "[agents.long]\nagent = 'own_agents:Sleeps'\n[instances.s]\ninstance = 'sphere'\n"

@@ -7,11 +7,11 @@ import os
 import signal
 from pathlib import Path
 
-import own_agents
 import polars as pl
 import pytest
 
 import unipac
+from helpers import own_agents
 from unipac import report
 from unipac.experiments import SpecError, making, parse, playing, registry, run
 from unipac.experiments.engines import Processes
@@ -39,7 +39,7 @@ def table(spec):
 @pytest.mark.parametrize("bad", ["\x1b[2J", "\x00", "\x7f", "\x9b", "a\nb", "\u2028", "\u202e", "\ufffe"])
 @pytest.mark.parametrize("where", ["agent", "instance", "sweep", "title", "description"])
 def test_control_characters_are_refused_where_they_would_be_shown(bad, where):
-    agent, label = {"agent": "own_agents:Uniform"}, f"x{bad}"
+    agent, label = {"agent": "helpers.own_agents:Uniform"}, f"x{bad}"
     others = {where: label} if where in ("title", "description") else {}
     if where == "sweep":
         agent["sweep"] = {"log": [label]}
@@ -64,11 +64,17 @@ def test_labels_of_all_languages_stay():
 def test_a_sweep_without_end_is_refused_before_anything_is_made(tmp_path):
     log = tmp_path / "log"
     values = [i / 1000 for i in range(300)]
-    agents = {"a": {"agent": "own_agents:Uniform", "sweep": {"seconds": values, "seed": list(range(300))}}}
-    instances = {"s": {"instance": "own_agents:noted_sphere", "log": str(log)}}
+    agents = {
+        "a": {"agent": "helpers.own_agents:Uniform", "sweep": {"seconds": values, "seed": list(range(300))}}
+    }
+    instances = {"s": {"instance": "helpers.own_agents:noted_sphere", "log": str(log)}}
     with pytest.raises(SpecError, match=r"\[agents\.a\] sweep: it makes 90,000 agents.*10,000"):
         made(agents, instances)
-    many = {"instance": "own_agents:noted_sphere", "log": str(log), "sweep": {"seed": list(range(9000))}}
+    many = {
+        "instance": "helpers.own_agents:noted_sphere",
+        "log": str(log),
+        "sweep": {"seed": list(range(9000))},
+    }
     with pytest.raises(SpecError, match=r"\[instances\.t\] sweep: it makes 9,000 instances"):
         made({"a": {"agent": "OFUL"}}, {"s": many, "t": many})
     with pytest.raises(SpecError, match=r"1 agents × 9,000 instances × 1,000 seeds are more than 1,000,000"):
@@ -88,7 +94,7 @@ def test_more_seeds_are_limited_as_well():
 
 def test_an_instance_is_made_once_to_check_it_and_once_for_a_cell(tmp_path):
     log = tmp_path / "log"
-    instances = {"s": {"instance": "own_agents:noted_sphere", "log": str(log)}}
+    instances = {"s": {"instance": "helpers.own_agents:noted_sphere", "log": str(log)}}
     spec = made({name: {"agent": name} for name in ("OFUL", "LinUCB", "NestedOFUL")}, instances)
     assert len(log.read_text().split()) == 1
     run([(spec, tmp_path / "out")])
@@ -124,7 +130,7 @@ def test_a_shared_instance_gives_the_bytes_of_a_new_one():
 
 
 def test_a_class_may_say_itself_how_it_is_made():
-    spec = made({"a": {"agent": "own_agents:Declared", "step": 2.0}})
+    spec = made({"a": {"agent": "helpers.own_agents:Declared", "step": 2.0}})
     agent = making.make_agent(spec.agents[0], unipac.envs.sphere(2, 3), 40, seed=5)
     assert (agent.dim, agent.step, agent.made_with) == (2, 2.0, {"rounds": 40, "seed": 5})
     assert table(spec)["delta"].to_list()[-1] == 0.25  # read from the agent, nobody gave it
@@ -132,18 +138,18 @@ def test_a_class_may_say_itself_how_it_is_made():
 
 def test_parameters_are_the_fields_of_a_dataclass():
     with pytest.raises(SpecError, match=r"\[agents\.a\] stepp: no such argument; did you mean step"):
-        made({"a": {"agent": "own_agents:Declared", "stepp": 2.0}})
+        made({"a": {"agent": "helpers.own_agents:Declared", "stepp": 2.0}})
     with pytest.raises(SpecError, match=r"made_with: no such argument"):
-        made({"a": {"agent": "own_agents:Declared", "made_with": 2.0}})
-    swept = made({"a": {"agent": "own_agents:Declared", "sweep": {"step": [1.0, 2.0]}}})
+        made({"a": {"agent": "helpers.own_agents:Declared", "made_with": 2.0}})
+    swept = made({"a": {"agent": "helpers.own_agents:Declared", "sweep": {"step": [1.0, 2.0]}}})
     assert [agent.label for agent in swept.agents] == ["a step=1", "a step=2"]
 
 
 def test_forced_rounds_need_an_agent_that_counts_many():
     killer = {"k": {"instance": "killer", "forced": 100}}
     with pytest.raises(SpecError, match="takes its forced rounds in one step"):
-        made({"a": {"agent": "own_agents:Declared"}}, killer)
-    assert made({"a": {"agent": "own_agents:Counting"}}, killer).agents[0].kind == "bandit"
+        made({"a": {"agent": "helpers.own_agents:Declared"}}, killer)
+    assert made({"a": {"agent": "helpers.own_agents:Counting"}}, killer).agents[0].kind == "bandit"
 
 
 def test_a_kind_that_there_is_not(monkeypatch):
@@ -151,7 +157,7 @@ def test_a_kind_that_there_is_not(monkeypatch):
     with pytest.raises(
         SpecError, match=r'\[agents\.a\] agent must have a kind of "bandit", "mdp" or "search"'
     ):
-        made({"a": {"agent": "own_agents:Uniform"}})
+        made({"a": {"agent": "helpers.own_agents:Uniform"}})
 
 
 def test_agents_are_those_of_the_library_and_each_has_a_kind():
@@ -184,7 +190,7 @@ def test_pooled_agents_are_certified_only_where_stages_are_alike(instance, alike
 
 
 def test_a_search_is_one_row():
-    spec = made({"a": {"agent": "own_agents:EqualPulls", "share": 0.5}}, {"arms": ARMS}, rounds=9000)
+    spec = made({"a": {"agent": "helpers.own_agents:EqualPulls", "share": 0.5}}, {"arms": ARMS}, rounds=9000)
     (row,) = table(spec).to_dicts()
     assert (row["kind"], row["round"], row["free"], row["certified"]) == ("search", 4500, 1, True)
     assert (row["regret"], row["delta"], row["violations"], row["mistakes"]) == (0.0, 0.1, 0, None)
@@ -193,7 +199,7 @@ def test_a_search_is_one_row():
 
 
 def test_a_wrong_search_is_found_out():
-    spec = made({"a": {"agent": "own_agents:EqualPulls", "wrong": True}}, {"arms": ARMS})
+    spec = made({"a": {"agent": "helpers.own_agents:EqualPulls", "wrong": True}}, {"arms": ARMS})
     (row,) = table(spec).to_dicts()
     instance = unipac.envs.soare(2)
     means = instance.actions @ instance.theta
@@ -203,16 +209,16 @@ def test_a_wrong_search_is_found_out():
 
 def test_a_search_needs_arms_that_stay():
     with pytest.raises(
-        SpecError, match=r"\[agents\.a\] on s: own_agents:EqualPulls searches among fixed arms"
+        SpecError, match=r"\[agents\.a\] on s: helpers\.own_agents:EqualPulls searches among fixed arms"
     ):
-        made({"a": {"agent": "own_agents:EqualPulls"}})
+        made({"a": {"agent": "helpers.own_agents:EqualPulls"}})
     with pytest.raises(SpecError, match="is for bandits with fixed arms"):
-        made({"a": {"agent": "own_agents:EqualPulls"}}, {"r": {"instance": "river_swim"}})
+        made({"a": {"agent": "helpers.own_agents:EqualPulls"}}, {"r": {"instance": "river_swim"}})
 
 
 @pytest.mark.parametrize("company", [{}, {"nested": {"agent": "NestedOFUL"}}], ids=["alone", "among others"])
 def test_searches_are_in_the_table_of_a_report(tmp_path, company):
-    agents = {"search": {"agent": "own_agents:EqualPulls"}, **company}
+    agents = {"search": {"agent": "helpers.own_agents:EqualPulls"}, **company}
     run([(made(agents, {"arms": ARMS}, rounds=600, seeds=3), tmp_path)])
     (section,) = report.sections(tmp_path)
     told = report.summary(section.results).filter(pl.col("agent") == "search").to_dicts()
@@ -269,7 +275,10 @@ def test_the_lower_bound_of_a_search_is_in_its_row():
 
 
 def test_a_worker_that_leaves_without_an_error_is_noticed(tmp_path):
-    agents = {"leaves": {"agent": "own_agents:Leaves"}, "stays": {"agent": "own_agents:Uniform"}}
+    agents = {
+        "leaves": {"agent": "helpers.own_agents:Leaves"},
+        "stays": {"agent": "helpers.own_agents:Uniform"},
+    }
     outcome = run([(made(agents), tmp_path)], engine="processes", workers=1)
     assert [failure.cell.agent.label for failure in outcome.failures] == ["leaves"]
     assert "killed its worker 2 times" in outcome.failures[0].reason
@@ -288,7 +297,7 @@ def test_a_worker_that_died_while_idle_is_replaced():
 
 
 def test_results_know_searches(tmp_path):
-    run([(made({"a": {"agent": "own_agents:EqualPulls"}}, {"arms": ARMS}), tmp_path)])
+    run([(made({"a": {"agent": "helpers.own_agents:EqualPulls"}}, {"arms": ARMS}), tmp_path)])
     results = load(tmp_path)
     assert results.curves["kind"].to_list() == ["search"]
     assert len(results.mistakes) == 0
@@ -296,7 +305,7 @@ def test_results_know_searches(tmp_path):
 
 def test_results_without_a_lower_bound_are_read(tmp_path):
     """Those of a version that did not write the column."""
-    run([(made({"a": {"agent": "own_agents:EqualPulls"}}, {"arms": ARMS}), tmp_path)])
+    run([(made({"a": {"agent": "helpers.own_agents:EqualPulls"}}, {"arms": ARMS}), tmp_path)])
     (file,) = (tmp_path / "cells").glob("*.parquet")
     before = hashlib.sha256(file.read_bytes()).hexdigest()
     pl.read_parquet(file).drop("least_pulls").write_parquet(file)

@@ -197,7 +197,7 @@ forced = [1_000, 1_000_000_000_000]
 
 
 def test_forced_episodes_are_taken_in_one_step(folder):
-    """As in tests/measured/test_mixture_killer.py, by hand."""
+    """As in tests/mdp/mixture/test_killer.py, by hand."""
     results = load(folder(KILLER))
     last = ends(results.mistakes.filter(pl.col("eps") == 0.25))
     found = {(str(r["agent"]), str(r["instance"])): r["mistakes"] for r in last.iter_rows(named=True)}

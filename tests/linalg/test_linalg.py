@@ -7,10 +7,10 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from naive import level_counts
 
 import unipac
-from exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from helpers.exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
+from helpers.judges.levelled import level_counts
 from unipac import _jit
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac._jit import jit

@@ -7,9 +7,9 @@ import re
 
 import polars as pl
 import pytest
-from test_report import made, rows, searched, sweep
 from typer.testing import CliRunner
 
+from helpers.reports import made, rows, searched, sweep
 from unipac.cli import app as cli
 from unipac.experiments import Finding, SpecError, parse, run
 from unipac.experiments.spec import digest

@@ -4,9 +4,9 @@ import sys
 import types
 
 import pytest
-from processes import run
 
 import unipac
+from helpers.processes import run
 from unipac import registry
 
 

@@ -3,14 +3,17 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 
 import unipac
+from helpers.processes import BECOME_NOBODY, COUNT, copy_of_package, finished, run
 from unipac import _jit
 
 USE = f"""
@@ -111,12 +114,13 @@ def test_stamps_follow_imports_through_modules():
     assert _jit.stamp(str(package / "no_such_file.py")) == ""
 
 
-PLAY = f"""
+FOLDER = f"""
 {COUNT}
+import numpy as np
 import unipac
-agent = unipac.OFUL(2, noise=0.1)
-agent.update(agent.choose([[1.0, 0.0], [0.6, 0.8]]), 0.5)
-agent.choose([[1.0, 0.0], [0.6, 0.8]])
+from unipac.linalg import ridge
+
+ridge.squared_norm(np.ones(3))
 print(len(compiled) > 0, unipac._jit.cache_folder())
 """
 
@@ -134,13 +138,13 @@ def public_folder():
 def test_nobody_with_a_read_only_package_and_without_a_home(public_folder):
     copy_of_package(public_folder)
     settings = {"path": public_folder, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = finished(BECOME_NOBODY + PLAY, **settings)
+    done = finished(BECOME_NOBODY + FOLDER, **settings)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "None"]
     assert done.stderr.count("compiling kernels, in every process, as no folder") == 1
     # Kernels that another user left beside the modules are taken, though nothing can be added to them.
-    assert run(PLAY, path=public_folder).split() == ["True", str(public_folder / "unipac")]
-    done = finished(BECOME_NOBODY + PLAY, **settings)
+    assert run(FOLDER, path=public_folder).split() == ["True", str(public_folder / "unipac")]
+    done = finished(BECOME_NOBODY + FOLDER, **settings)
     assert (done.stdout.split(), done.stderr) == (["False", "None"], "")
     # A folder of one's own is respected.
     own = public_folder / "own"
@@ -185,3 +189,37 @@ print(ridge.squared_norm(np.ones(3)))
 def test_kernels_made_from_text_are_compiled_without_a_cache():
     text = "from unipac._jit import jit\n@jit\ndef double(x):\n    return 2.0 * x\nprint(double(1.5))"
     assert run(text) == "3.0\n"
+
+
+def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
+    """A caller in an unchanged file is compiled again when a kernel of another file has changed."""
+    package = Path(unipac.__file__).parent
+    ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
+    shutil.copytree(package, tmp_path / "unipac", ignore=ignored)
+    program = (
+        "import unipac.bandits.levelled.confidence as c; from unipac.linalg import levels;"
+        "s = levels.empty(2, 1, 1.0);"
+        "k = c.Confidence(True, 0, c.MIXTURE, 0.5, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, -9.0, 9.0);"
+        "c.set_radii(s, k, 1, 1); print(s.beta[0], sum(c.set_radii.stats.cache_hits.values()))"
+    )
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path), "PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        beta, hits = done.stdout.split()
+        return float(beta), int(hits)
+
+    radius = (2 * np.log(2) + 1) ** 0.5
+    assert run() == (pytest.approx(radius), 0)
+    assert run() == (pytest.approx(radius), 1)
+    source = tmp_path / "unipac" / "theory" / "radii.py"
+    text = source.read_text()
+    assert text.count("return math.sqrt(noise**2") == 1
+    source.write_text(text.replace("return math.sqrt(noise**2", "return 2.0 * math.sqrt(noise**2"))
+    assert run() == (pytest.approx(2 * radius), 0)

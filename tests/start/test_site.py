@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from types import FunctionType
 
-import chromium
 import pytest
 
+from helpers import chromium
 from unipac import registry
 
 ROOT = Path(__file__).parents[2]

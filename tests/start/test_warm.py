@@ -1,9 +1,9 @@
 """After ``warm`` nothing is left to compile."""
 
 import pytest
-from processes import COUNT, finished, run
 
 import unipac
+from helpers.processes import COUNT, finished, run
 
 USE = f"""
 {COUNT}
@@ -87,7 +87,7 @@ def check(names, folder):
 
 
 def test_another_process_compiles_nothing_after_warm(tmp_path):
-    check(["OFUL"], tmp_path)
+    check(["UBEV"], tmp_path)
 
 
 @pytest.mark.slow

@@ -1,6 +1,0 @@
-"""The bandit agents with levels of ridge regressions, of which more is promised than of all."""
-
-from unipac.bandits.levelled.agent import LevelledAgent
-from unipac.registry import below
-
-NAMES = [name for name, agent in below("unipac.bandits").items() if issubclass(agent, LevelledAgent)]

@@ -1,0 +1,21 @@
+"""XYStatic asks for what the slow transcription in ``helpers.judges.searches`` asks for, and answers so."""
+
+import numpy as np
+import pytest
+
+import unipac
+from helpers import searches
+from helpers.judges import searches as judges
+
+
+def judge(*given):
+    return judges.static(*given, "XY", np.random.default_rng(3))
+
+
+@pytest.mark.parametrize("kind", searches.KINDS)
+def test_asks_and_answers_as_the_pseudo_code(kind):
+    searches.check_asks_and_answers(unipac.XYStatic, judge, kind, seed=3)
+
+
+def test_the_judge_can_say_no():
+    searches.check_judge_says_no(unipac.XYStatic, judge, seed=3)
