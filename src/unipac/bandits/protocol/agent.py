@@ -218,8 +218,10 @@ class BanditAgent(Agent):
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            waiting = self._ledger.waiting(decision)
-            self._ledger.check_total("times", count)
+            ledger = self._ledger
+            waiting = ledger.waiting(decision)
+            if ledger.rounds + count > check.LARGEST_COUNT:
+                ledger.check_total("times", count)
             if scale is None:
                 step = self._reward(waiting, value, count)
             else:
@@ -343,8 +345,6 @@ class BanditAgent(Agent):
         _, _, ucb, lcb = self._bounds(X)
         means = X @ truth
         return bool(((lcb <= means) & (means <= ucb)).all())
-
-    # -- what it may refuse --------------------------------------------------------------------
 
     def _action_set(self, actions: ArrayLike | Actions | None) -> Array:
         if actions is None:
