@@ -150,10 +150,7 @@ class BanditAgent(Agent):
         return Bounds(mean, ucb, lcb)
 
     def digest(self) -> str:
-        """SHA-256 of parameters, what was learned and what is pending; equal for agents that are equal.
-
-        Ids of decisions do not count, nor how many were forgotten: copies have the same digest.
-        """
+        """SHA-256 of parameters, what was learned and what is pending, without ids: that of a copy is the same."""
         with self._lock:
             header, arrays = described(self)
         progress = header["progress"]
@@ -368,6 +365,8 @@ class BanditAgent(Agent):
     def _commit(self, step: Step, times: int, id_: int | None = None) -> None:
         """Count a round, of this decision if one waited, and learn it: a straight line, kernel or state last."""
         ledger, compiled = self._ledger, type(step) is tuple
+        if step is None:
+            raise TypeError("_learn must return a new state, or (kernel, arguments), got None")
         kernel, arguments = step if compiled else (None, ())
         if id_ is not None:
             del ledger.pending[id_]
