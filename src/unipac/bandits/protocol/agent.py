@@ -153,10 +153,7 @@ class BanditAgent(Agent):
         return Bounds(mean, ucb, lcb)
 
     def digest(self) -> str:
-        """SHA-256 of parameters, what was learned and what is pending; equal for agents that are equal.
-
-        Ids of decisions do not count, nor how many were forgotten: copies have the same digest.
-        """
+        """SHA-256 of parameters, what was learned and what is pending, without ids: that of a copy is the same."""
         with self._lock:
             header, arrays = described(self)
         progress = header["progress"]
@@ -221,8 +218,10 @@ class BanditAgent(Agent):
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            waiting = self._ledger.waiting(decision)
-            self._ledger.check_total("times", count)
+            ledger = self._ledger
+            waiting = ledger.waiting(decision)
+            if ledger.rounds + count > check.LARGEST_COUNT:
+                ledger.check_total("times", count)
             if scale is None:
                 step = self._reward(waiting, value, count)
             else:
@@ -347,8 +346,6 @@ class BanditAgent(Agent):
         means = X @ truth
         return bool(((lcb <= means) & (means <= ucb)).all())
 
-    # -- what it may refuse --------------------------------------------------------------------
-
     def _action_set(self, actions: ArrayLike | Actions | None) -> Array:
         if actions is None:
             if self.fixed_actions is None:
@@ -371,6 +368,8 @@ class BanditAgent(Agent):
     def _commit(self, step: Step, times: int, id_: int | None = None) -> None:
         """Count a round, of this decision if one waited, and learn it: a straight line, kernel or state last."""
         ledger, compiled = self._ledger, type(step) is tuple
+        if step is None:
+            raise TypeError("_learn must return a new state, or (kernel, arguments), got None")
         kernel, arguments = step if compiled else (None, ())
         if id_ is not None:
             del ledger.pending[id_]
