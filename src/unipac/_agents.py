@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _storage as storage
+from unipac import _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 
@@ -246,7 +247,7 @@ def load(
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is truncated, was altered or was not written by ``save``.
+        ValueError: if the file is truncated, was altered or was not written by ``save`` of version 0.1 or later.
 
     Example:
         >>> import tempfile, unipac
@@ -259,14 +260,15 @@ def load(
         >>> other.rounds, agent.rounds
         (1, 0)
     """
-    header, arrays = storage.read(path)
-    if header.get("kind") == "deployment":
+    found, held = storage.read(path)
+    if found.get("kind") == "deployment":
         raise ValueError(
             f"path must name a file of an agent, got {os.fspath(path)!r}, which holds a deployment; "
             "Deployment.load reads it"
         )
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
+        header, arrays = versions.current(found, held)
         return _as_written(_from_file(header, arrays, agent, objects), header, arrays)
     except (
         LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
@@ -306,7 +308,7 @@ def _from_file(
 
 
 def _as_written(made: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
-    """The agent, if it would write the very file that it was read from: nothing was left out or taken otherwise."""
+    """The agent, if it would write this header and these arrays: nothing was left out or taken otherwise."""
     own, held = described(made)
     own = {"format": header["format"], "version": header["version"], **own}
     if storage.digest(own, held) != storage.digest(header, arrays):

@@ -24,7 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "unipac"
-VERSION = 2
+VERSION = 3
+READ = (2, 3)
+"""Versions that are read; ``_versions`` turns the older ones into this one."""
 
 UNFINISHED = ".unfinished"
 """Ends the name under which a file is written at first."""
@@ -61,9 +63,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             ) from None
     if header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {shown!r}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in READ:
         raise ValueError(
-            f"path must name a file of version {VERSION}, got version {header.get('version')!r} in {shown!r}"
+            f"path must name a file of version {READ[0]} to {VERSION}, "
+            f"got version {header.get('version')!r} in {shown!r}"
         )
     if told != found:
         raise ValueError(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _storage as storage
+from unipac import _versions as versions
 from unipac._agents import _from_file, described
 from unipac.deployment import entries
 from unipac.features.maps import Features
@@ -70,8 +71,9 @@ def load(
     clock: Callable[[], float],
 ) -> Any:
     """The deployment of a file."""
-    header, arrays = storage.read(path)
+    found, held = storage.read(path)
     try:
+        header, arrays = versions.current(found, held)
         if header["kind"] != "deployment":
             raise ValueError(f"it holds a {header['agent']}; unipac.load reads it")
         if header["has_features"] and features is None:
