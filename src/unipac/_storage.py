@@ -39,13 +39,18 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     target = _checked(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
+    write_atomically(target, content(header, arrays))
+    _remove_leftovers(Path(os.path.realpath(target)))
+
+
+def content(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """The bytes of a file; equal for equal headers and arrays."""
     full = {"format": FORMAT, "version": VERSION, **header}
     text = json.dumps({**full, "digest": digest(full, arrays)}, allow_nan=False)
-    content = io.BytesIO()
+    stream = io.BytesIO()
     members: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
-    write_atomically(target, content.getbuffer())
-    _remove_leftovers(Path(os.path.realpath(target)))
+    np.savez(stream, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
+    return stream.getvalue()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -81,6 +81,13 @@ def check_shape(array: NDArray[Any], shape: tuple[int, ...]) -> None:
         raise ValueError(f"an array has shape {array.shape} in place of {shape}, or is not finite")
 
 
+def check_gram(gram: Array, least: float) -> None:
+    """Refuse a matrix that is not symmetric and finite, or has an eigenvalue below ``least``."""
+    sound = gram.shape == gram.T.shape and np.isfinite(gram).all() and np.array_equal(gram, gram.T)
+    if not sound or not np.linalg.eigvalsh(gram)[0] >= least * (1 - 1e-6):
+        raise ValueError("a matrix is not that of a regression")
+
+
 def check_levels(size: NDArray[np.int64], rule: int) -> None:
     """Refuse sizes (stages, levels) of levels in use unless the last level of the first stage has members."""
     S = size.shape[1]

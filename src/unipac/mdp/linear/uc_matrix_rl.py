@@ -22,7 +22,7 @@ from unipac._agents import agent, parameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
-from unipac.linalg.soundness import check_shape
+from unipac.linalg.soundness import check_gram, check_shape
 from unipac.mdp.linear.levelled.agent import LinearAgent
 from unipac.mdp.linear.radius import centres, radius_rules
 from unipac.mdp.protocol.agent import EpisodicAgent
@@ -148,7 +148,6 @@ class UCMatrixRL(EpisodicAgent):
         for array, model in zip(saved, self._empty(), strict=True):
             check_shape(array, model.shape)
         for gram in saved.gram:
-            least = np.linalg.eigvalsh(gram)[0] if np.array_equal(gram, gram.T) else -1.0
-            check.require(bool(least >= self.regularization * (1 - 1e-6)), "gram", "that of data", "another")
+            check_gram(gram, self.regularization)
         state: State = saved
         return state

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.linalg.soundness import check_shape
+from unipac.linalg.soundness import check_gram, check_shape
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.protocol.plan import Episode, Plan
 
@@ -133,7 +133,6 @@ class UCRLVTRPlus(MixtureInputs):
         for array, model in zip(saved, self._empty(), strict=True):
             check_shape(array, model.shape)
         for gram in (*saved.gram, *saved.gram_square):
-            sound = np.array_equal(gram, gram.T) and np.linalg.eigvalsh(gram)[0] >= self.norm**-2 * (1 - 1e-6)
-            check.require(bool(sound), "gram", "one that data led to", "another")
+            check_gram(gram, self.norm**-2)
         state: State = saved
         return state

@@ -6,6 +6,7 @@ This is what users call. What an algorithm writes is in ``algorithm``; the episo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, SupportsFloat, SupportsIndex
 
 import gymnasium
@@ -255,3 +256,9 @@ class FiniteAgent(EpisodicAgent):
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
         return {"n_states": mdp.n_states, "n_actions": mdp.n_actions, "horizon": mdp.horizon}
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        held = sum(array.size for name, array in arrays.items() if name.startswith("state."))
+        pairs = parameters["n_states"] * parameters["n_actions"]  # each has a number in the state at least
+        check.require(pairs <= held, "n_states", "no more than the file has room for", parameters["n_states"])
