@@ -24,6 +24,9 @@ from unipac.registry import AGENTS, FEATURE_MAPS
 
 Arrays = dict[str, NDArray[Any]]
 
+LARGEST_SUM = 1e120
+"""No sum of rewards is larger; squares of it are still numbers."""
+
 __all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
 
 
@@ -76,7 +79,11 @@ class Agent:
         return self.state
 
     def _restored(self, saved: Any) -> Any:
-        """The state to go on with, from what was saved; a ``ValueError`` if no data could have led there."""
+        """The state to go on with, from what was saved; a ``ValueError`` unless every call works on it.
+
+        What is used as an index must be one, shapes must fit, and numbers be finite where it matters. Whether some
+        data led there is not asked: the digest tells damage from a file, and nothing tells what a forger wrote.
+        """
         check_like(saved, self._saved())
         return saved
 
@@ -198,10 +205,10 @@ def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], rand
 
 
 def check_like(value: Any, model: Any, name: str = "state") -> None:
-    """Refuse a state unless its arrays have the shapes of ``model`` and are finite."""
+    """Refuse a state unless its arrays have the shapes of ``model`` and no number of them is too large."""
     if isinstance(model, np.ndarray):
-        if value.shape != model.shape or not np.isfinite(value).all():
-            raise ValueError(f"{name} has shape {value.shape}, or entries that are not finite")
+        if value.shape != model.shape or not (np.abs(value) <= LARGEST_SUM).all():
+            raise ValueError(f"{name} has shape {value.shape}, or numbers that are too large")
     elif not isinstance(model, np.random.Generator):
         for field, part, other in zip(model._fields, value, model, strict=True):
             check_like(part, other, f"{name}.{field}")

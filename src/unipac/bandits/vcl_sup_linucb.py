@@ -60,9 +60,6 @@ class VCLSupLinUCB(RegressionsAgent):
     def _level_range(self) -> tuple[int, int]:
         return 0, self._layers()
 
-    def _sound(self, size: NDArray[np.int64]) -> bool:
-        return int(size.sum()) <= self._rounds
-
     def _error(self, width: Array, n: int) -> Array:
         """ϖ of actions with these widths, in a round with n."""
         with np.errstate(divide="ignore"):

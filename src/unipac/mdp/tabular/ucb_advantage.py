@@ -144,9 +144,6 @@ class UCBAdvantage(TabularAgent):
     def _restored(self, saved: Any) -> State:
         check_like(saved, self.state)
         counts = (saved.visits >= 0).all() and (saved.length > 0).all()
-        most = 4.0 * self.horizon * max(map(abs, self.reward_range))  # with room for the error of a reference
-        within = np.abs(saved.Q).max() <= most >= np.abs(saved.V).max()
-        within &= bool((np.abs(saved.sums) <= (1.0 + most) ** 2 * saved.visits[0]).all())
-        check.require(bool(counts and within), "tables", "those of some episodes", "others")
+        check.require(bool(counts), "visits", "counts", "others")
         state: State = saved
         return state

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._inputs import check_norms
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
-from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
+from unipac.linalg.soundness import check_factors, check_levels, check_shape
 from unipac.mdp.linear.counted.episodes import set_radii
 from unipac.mdp.linear.counted.sums import REFRESH_EVERY
 from unipac.mdp.linear.stored.sums import Memory
@@ -129,6 +130,8 @@ class Stored(Memory):
         needed = np.array([self._needed(g, P) for g in range(groups)])
         check_shape(saved.widths, (int((saved.planned_counts * needed).sum()) * A,))
         check_levels(saved.size, self.rules.rule)
+        for name in ("taken", "following"):
+            check_norms(name, getattr(saved, name), 1.0)
         counts, planned = saved.counts, saved.planned_counts
         sound = (
             self._capacity() > U or self.rules.rule == SINGLE,
@@ -136,8 +139,8 @@ class Stored(Memory):
             counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
             counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
             0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_EVERY, d),
-            saved.size.sum(axis=1).max() <= episodes
-            and (counts.size == 0 or counts.sum(axis=1).max() <= episodes),
+            saved.size.sum(axis=1).max() <= episodes,
+            saved.widths.min(initial=0.0) >= 0.0,
         )
         if not all(sound):
             raise ValueError("the transitions are not those of any episodes")
@@ -170,10 +173,6 @@ class Stored(Memory):
         counts = [rounds.count for rounds in flat]
         for rounds in flat:
             rounds.count = rounds.planned
-        for h, stage in enumerate(self.rounds):
-            for g, rounds in enumerate(stage):
-                for i in range(self._needed(g, P)):
-                    rounds.check_widths(i, np.tril(saved.planned_rows[h + 1, i, :, : self.dim]))
         self.S = P
         self.plan()
         self.S = self._used
@@ -188,9 +187,7 @@ class Stored(Memory):
             getattr(self.data, name)[:, :levels] = array
         for h in range(rules.horizon):
             for i in range(levels):
-                n = float(members[h, i])
-                check_factors(self.data.rows[h, i], rules.regularization, n, 1.0, 0.0)
-                check_sums(self.data.rewards[h, i], np.empty((0, self.dim)), n, rules.horizon + 1.0)
+                check_factors(self.data.rows[h, i], rules.regularization, float(members[h, i]), 1.0, 0.0)
                 self.data.logdet[h, i] = ridge.log_determinant(self.data.rows[h, i], rules.regularization)
             set_radii(self.data, rules, h, 1, levels)
 

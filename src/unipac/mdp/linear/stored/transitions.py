@@ -61,13 +61,6 @@ class Rounds:
         self.taken, self.following, self.level = taken.copy(), following.copy(), level.copy()
         self._reserve(max(INITIAL_ROUNDS, self.count))
 
-    def check_widths(self, i: int, M: Array) -> None:
-        """Refuse widths of level i + 1 that are not those of the factor M."""
-        x = self.following[: self.planned]
-        right = np.sqrt(((x @ M.T) ** 2).sum(axis=-1))
-        if not np.allclose(self.widths[i][: self.planned], right, rtol=1e-6, atol=1e-300):
-            raise ValueError("widths are not those of the data")
-
     def forget_widths(self, first: int, last: int) -> None:
         """Levels ``first`` to ``last`` of the next stage have changed."""
         for i in range(first - 1, min(last, len(self.fresh))):
