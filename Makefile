@@ -50,7 +50,7 @@ test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto -m nojit tests
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED_CACHE) $(RUN) -m pytest -q -n auto \
-		tests/linalg/test_linalg.py tests/contract/test_files.py tests/contract/test_bandit_contract.py \
+		tests/linalg/test_linalg.py tests/contract/test_files.py tests/contract/test_perturbed_files.py tests/contract/test_bandit_contract.py \
 		tests/measured/test_converges.py tests/faithful/test_faithful_mdp.py
 
 lint: $(VENV)/.dev

@@ -276,7 +276,9 @@ def load(
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
         header, arrays = versions.current(found, held)
-        return _as_written(_from_file(header, arrays, agent, objects), header, arrays)
+        made = _from_file(header, arrays, agent, objects)
+        check_as_written(described(made), header, arrays)
+        return made
     except (
         LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
     ) as error:  # fmt: skip
@@ -314,13 +316,11 @@ def _from_file(
     return _made(cls, parameters, header, arrays)
 
 
-def _as_written(made: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
-    """The agent, if it would write this header and these arrays: nothing was left out or taken otherwise."""
-    own, held = described(made)
-    own = {"format": header["format"], "version": header["version"], **own}
-    if storage.digest(own, held) != storage.digest(header, arrays):
-        raise ValueError("it holds more than the agent, or in another form")
-    return made
+def check_as_written(own: tuple[dict[str, Any], Arrays], header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Refuse a header and arrays unless what was made of them writes its own alike: nothing is left out."""
+    told = {"format": header["format"], "version": header["version"], **own[0]}
+    if storage.digest(told, own[1]) != storage.digest(header, arrays):
+        raise ValueError("it holds more than what was made of it, or in another form")
 
 
 def _object(name: str, told: Mapping[str, Any], arrays: Arrays) -> Any:

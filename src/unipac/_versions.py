@@ -1,7 +1,7 @@
 """Files and logs of older versions, turned into what this version would have written.
 
-Nothing is checked here: what comes out is checked as if it were of this version. ``CHANGES`` is all that differs;
-a later version adds a table, and the tables are applied one after the other.
+Nothing is checked here: what comes out is checked as if it were of this version. A later version adds a table like
+``CHANGES``, and tables are applied one after the other.
 """
 
 from __future__ import annotations
@@ -19,44 +19,34 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Change(NamedTuple):
-    """What became of an agent of version 2; of several lines for a class the first that fits counts."""
+    """What became of a class of version 2, where its parameters have such values; the first line that fits counts."""
 
     agent: str
-    """Its class then."""
     where: Mapping[str, tuple[Any, ...]] = {}
-    """Values of parameters for which the line holds."""
-    now: str | None = None
-    """Its class now; None: the same."""
+    now: str = ""
+    """Its class now, if another."""
     dropped: tuple[str, ...] = ()
-    """Parameters that its class has no more."""
+    """Parameters; those that the class still has are kept."""
     renamed: Mapping[str, str] = {}
-    """Parameters by their names then."""
     refused: str = ""
     """Why it cannot go on."""
 
 
 ROUNDS = {"horizon": "total_rounds"}
+BALL = {"radius": ("ball",)}
 CHANGES = (
     Change("LinUCB", {"disjoint": (True,)}, "DisjointLinUCB", ("disjoint",)),
     Change("LinUCB", dropped=("disjoint", "n_actions")),
     Change("SupLinUCB", renamed=ROUNDS),
     Change("SupLinRel", renamed=ROUNDS),
     Change("VCLSupLinUCB", renamed=ROUNDS),
-    Change(
-        "OFUL", {"radius": ("ball",)}, refused='OFUL(radius="ball") is gone; BallOFUL chooses differently'
-    ),
-    Change(
-        "Guarded", {"radius": ("ball",)}, refused='Guarded(radius="ball") is gone; BallOFUL has such bounds'
-    ),
+    Change("OFUL", BALL, refused='OFUL(radius="ball") is gone; BallOFUL chooses differently'),
+    Change("Guarded", BALL, refused='Guarded(radius="ball") is gone; BallOFUL has such bounds'),
     Change("Guarded", dropped=("radius",)),
-    Change(
-        "LSVIUCB",
-        {"radius": ("monotone", "vertex")},
-        "MonotoneLSVI",
-        ("total_episodes", "feature_map", "n_actions", "dim", "constant"),
-    ),
+    Change("LSVIUCB", {"radius": ("monotone", "vertex")}, "MonotoneLSVI",
+           ("total_episodes", "feature_map", "n_actions", "dim", "constant")),
     Change("LSVIUCB", dropped=("terminates",)),
-)
+)  # fmt: skip
 
 
 def current(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
@@ -77,18 +67,18 @@ def current_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agent(told: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, Any]:
-    """The part of a header about an agent; names of its arrays, which begin with ``prefix``, change in place."""
+    """What is said of an agent; its arrays, whose names begin with ``prefix``, change in place."""
     parameters = dict(told["parameters"])
     for name, value in parameters.items():
         if isinstance(value, Mapping) and "agent" in value:
             parameters[name] = _agent(value, arrays, f"{prefix}parameters.{name}.")
-    change = next((line for line in CHANGES if _fits(line, told["agent"], parameters)), None)
-    if change is None or (change.now or change.agent) not in AGENTS:
-        return {**told, "parameters": parameters}
+    change = next((line for line in CHANGES if _fits(line, told["agent"], parameters)), Change(told["agent"]))
     if change.refused:
         raise ValueError(change.refused)
     cls = change.now or change.agent
-    known = {entry.name for entry in declared(AGENTS[cls])}  # what the class still has, it keeps
+    if cls not in AGENTS:
+        return {**told, "parameters": parameters}
+    known = {entry.name for entry in declared(AGENTS[cls])}
     for name in {*change.dropped} - known:
         parameters.pop(name, None)
         arrays.pop(f"{prefix}parameters.{name}", None)
@@ -99,6 +89,5 @@ def _agent(told: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, An
 
 
 def _fits(change: Change, agent: str, parameters: Mapping[str, Any]) -> bool:
-    return agent == change.agent and all(
-        parameters.get(name) in values for name, values in change.where.items()
-    )
+    values = change.where.items()
+    return agent == change.agent and all(parameters.get(name) in allowed for name, allowed in values)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import crafted
+import kept
 import numpy as np
 import registry_cases as cases
 
@@ -115,9 +116,20 @@ def numbers(header: dict[str, Any]) -> list[tuple[tuple[Any, ...], Any]]:
 
 def files(agent: Any, rng: Any) -> Iterator[tuple[str, bytes]]:
     """Every perturbed file of an agent, each with a word on what was done."""
-    header, arrays = crafted.contents(agent)
+    yield from _files(*crafted.contents(agent), rng)
+
+
+def deployment_files(rng: Any, path: Path) -> Iterator[tuple[str, bytes]]:
+    """The same of a deployment; its events are JSON, and are left alone."""
+    kept.MAKERS["deployment"]().save(path)
+    yield from _files(*_storage.read(path), rng)
+
+
+def _files(header: dict[str, Any], arrays: Arrays, rng: Any) -> Iterator[tuple[str, bytes]]:
     header = {name: value for name, value in header.items() if name not in ("format", "version")}
     for name, array in arrays.items():
+        if array.dtype == np.uint8:
+            continue
         for word, way in ways(array).items():
             altered = way(array, rng)
             if altered.tobytes() != array.tobytes() or altered.shape != array.shape:
@@ -246,6 +258,30 @@ def held(case: cases.Case, agent: Any, content: bytes, path: Path) -> bool:
 def _function(agent: Any) -> dict[str, Any]:
     feature_map = getattr(agent, "feature_map", None)
     return {} if feature_map is None or hasattr(feature_map, "parameters") else {"feature_map": feature_map}
+
+
+def held_deployment(content: bytes, path: Path) -> bool:
+    """The same of a deployment."""
+    path.write_bytes(content)
+    try:
+        other = unipac.Deployment.load(path, clock=lambda: 0.0)
+    except ValueError:
+        return False
+    try:
+        other.save(path)
+        assert path.read_bytes() == content, "other bytes"
+        other.drift, other.events(), repr(other)
+        for _ in range(30):  # the alarm looks every 25 rounds
+            other.close(now=other._time + 1.0)
+            other.reward(other.decide(None, [[0.6, 0.0], [0.0, 0.6]]).id, 0.5)
+        other.close(now=other._time + 10.0)
+        other.settled([[1.0, 0.0], [0.0, 1.0]], eps=0.01)
+        other.restart()
+        other.save(path)
+        unipac.Deployment.load(path, clock=lambda: 0.0)
+    except Exception as error:
+        raise AssertionError(f"{type(error).__name__}: {error}") from error
+    return True
 
 
 def trials(case: cases.Case, part: int = 1, seed: int = 0) -> Iterator[tuple[str, Any, bytes]]:

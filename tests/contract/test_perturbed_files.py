@@ -1,5 +1,6 @@
 """Every saved array of every agent, perturbed: the file is refused, or every public call works on what was loaded."""
 
+import numpy as np
 import perturbed
 import pytest
 import registry_cases as cases
@@ -42,6 +43,26 @@ def test_an_agent_that_takes_what_it_finds_is_caught(name, tmp_path):
     cls = getattr(toys, name)
     with pytest.raises(AssertionError, match=name):
         perturbed.check_perturbed(cases.MAKERS[cls.kind](cls)[0], tmp_path)
+
+
+def try_deployments(folder, part):
+    rng, answers = np.random.default_rng(1), []
+    for word, content in perturbed.deployment_files(rng, folder / "whole.npz"):
+        if rng.integers(part) == 0:
+            try:
+                answers.append(perturbed.held_deployment(content, folder / "deployment.npz"))
+            except AssertionError as error:
+                raise AssertionError(f"{word}: {error}") from error
+    assert 0 < sum(answers) < len(answers)
+
+
+def test_perturbed_deployments_are_refused_or_work(tmp_path):
+    try_deployments(tmp_path, 8)
+
+
+@pytest.mark.slow
+def test_all_perturbed_deployments_are_refused_or_work(tmp_path):
+    try_deployments(tmp_path, 1)
 
 
 def test_every_type_of_array_is_perturbed_in_every_way():

@@ -22,7 +22,7 @@ from unipac._agents import agent, parameter
 from unipac._inputs import check_norms, floats, read_only
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
-from unipac.linalg.soundness import check_gram, check_shape
+from unipac.linalg.soundness import check_gram
 from unipac.mdp.linear.levelled.agent import LinearAgent
 from unipac.mdp.linear.radius import centres, radius_rules
 from unipac.mdp.protocol.agent import EpisodicAgent
@@ -145,9 +145,7 @@ class UCMatrixRL(EpisodicAgent):
                 self.state.arrivals[h] += np.outer(phi, self._psi[t])
 
     def _restored(self, saved: Any) -> State:
-        for array, model in zip(saved, self._empty(), strict=True):
-            check_shape(array, model.shape)
-        for gram in saved.gram:
+        state: State = super()._restored(saved)
+        for gram in state.gram:
             check_gram(gram, self.regularization)
-        state: State = saved
         return state

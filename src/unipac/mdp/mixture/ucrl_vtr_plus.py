@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.linalg.soundness import check_gram, check_shape
+from unipac.linalg.soundness import check_gram
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.protocol.plan import Episode, Plan
 
@@ -130,9 +130,7 @@ class UCRLVTRPlus(MixtureInputs):
             self.state.target_square[h] += y**2 * z
 
     def _restored(self, saved: Any) -> State:
-        for array, model in zip(saved, self._empty(), strict=True):
-            check_shape(array, model.shape)
-        for gram in (*saved.gram, *saved.gram_square):
+        state: State = super()._restored(saved)
+        for gram in (*state.gram, *state.gram_square):
             check_gram(gram, self.norm**-2)
-        state: State = saved
         return state

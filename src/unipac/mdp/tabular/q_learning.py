@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.policy import Policy, TablePolicy
@@ -147,7 +147,6 @@ class QLearning(TabularAgent):
         self.state.learned[0] += 1
 
     def _restored(self, saved: Any) -> State:
-        check_like(saved, self.state)
-        check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
-        state: State = saved
+        state: State = super()._restored(saved)
+        check.require(bool((state.visits >= 0).all() and state.learned[0] >= 0), "visits", "counts", "others")
         return state

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
@@ -142,8 +142,7 @@ class UCBAdvantage(TabularAgent):
         return self._episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
-        check_like(saved, self.state)
-        counts = (saved.visits >= 0).all() and (saved.length > 0).all()
-        check.require(bool(counts), "visits", "counts", "others")
-        state: State = saved
+        state: State = super()._restored(saved)
+        counts = bool((state.visits >= 0).all() and (state.length > 0).all())
+        check.require(counts, "visits", "counts", "others")
         return state
