@@ -66,7 +66,10 @@ def psrl(episodes, seed):
             plan, planned, plans = agent._plan(), k, plans + 1
         row = np.ascontiguousarray(uniforms[k % 1024, 1:])
         agent._commit(
-            agent._commit(agent._learn(Episode(*simulate(WORLD, plan.action, plan.level, starts[k % 1024], row))), 0), 0
+            agent._commit(
+                agent._learn(Episode(*simulate(WORLD, plan.action, plan.level, starts[k % 1024], row))), 0
+            ),
+            0,
         )
         if k + 1 in MARKS:
             spent = time.process_time() - began

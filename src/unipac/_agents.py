@@ -18,10 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _storage as storage
+from unipac import _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 
 Arrays = dict[str, NDArray[Any]]
+
+LARGEST_SUM = 1e120
+"""No sum of rewards is larger; squares of it are still numbers."""
 
 __all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
 
@@ -88,7 +92,11 @@ class Agent:
         return self.state
 
     def _restored(self, saved: Any) -> Any:
-        """The state to go on with, from what was saved; a ``ValueError`` if no data could have led there."""
+        """The state to go on with, from what was saved; a ``ValueError`` unless every call works on it.
+
+        What is used as an index must be one, shapes must fit, and numbers be finite where it matters. Whether some
+        data led there is not asked: the digest tells damage from a file, and nothing tells what a forger wrote.
+        """
         check_like(saved, self._saved())
         return saved
 
@@ -223,10 +231,10 @@ def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], rand
 
 
 def check_like(value: Any, model: Any, name: str = "state") -> None:
-    """Refuse a state unless its arrays have the shapes of ``model`` and are finite."""
+    """Refuse a state unless its arrays have the shapes of ``model`` and no number of them is too large."""
     if isinstance(model, np.ndarray):
-        if value.shape != model.shape or not np.isfinite(value).all():
-            raise ValueError(f"{name} has shape {value.shape}, or entries that are not finite")
+        if value.shape != model.shape or not (np.abs(value) <= LARGEST_SUM).all():
+            raise ValueError(f"{name} has shape {value.shape}, or numbers that are too large")
     elif not isinstance(model, np.random.Generator):
         for field, part, other in zip(model._fields, value, model, strict=True):
             check_like(part, other, f"{name}.{field}")
@@ -272,7 +280,7 @@ def load(
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is truncated, was altered or was not written by ``save``.
+        ValueError: if the file is truncated, was altered or was not written by ``save`` of version 0.1 or later.
 
     Example:
         >>> import tempfile, unipac
@@ -285,15 +293,18 @@ def load(
         >>> other.rounds, agent.rounds
         (1, 0)
     """
-    header, arrays = storage.read(path)
-    if header.get("kind") == "deployment":
+    found, held = storage.read(path)
+    if found.get("kind") == "deployment":
         raise ValueError(
             f"path must name a file of an agent, got {os.fspath(path)!r}, which holds a deployment; "
             "Deployment.load reads it"
         )
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
-        return _as_written(_from_file(header, arrays, agent, objects), header, arrays)
+        header, arrays = versions.current(found, held)
+        made = _from_file(header, arrays, agent, objects)
+        check_as_written(described(made), header, arrays)
+        return made
     except (
         LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
     ) as error:  # fmt: skip
@@ -331,13 +342,11 @@ def _from_file(
     return _made(cls, parameters, header, arrays)
 
 
-def _as_written(made: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
-    """The agent, if it would write the very file that it was read from: nothing was left out or taken otherwise."""
-    own, held = described(made)
-    own = {"format": header["format"], "version": header["version"], **own}
-    if storage.digest(own, held) != storage.digest(header, arrays):
-        raise ValueError("it holds more than the agent, or in another form")
-    return made
+def check_as_written(own: tuple[dict[str, Any], Arrays], header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Refuse a header and arrays unless what was made of them writes its own alike: nothing is left out."""
+    told = {"format": header["format"], "version": header["version"], **own[0]}
+    if storage.digest(told, own[1]) != storage.digest(header, arrays):
+        raise ValueError("it holds more than what was made of it, or in another form")
 
 
 def _object(name: str, told: Mapping[str, Any], arrays: Arrays) -> Any:

@@ -24,7 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "unipac"
-VERSION = 2
+VERSION = 3
+READ = (2, 3)
+"""Versions that are read; ``_versions`` turns the older ones into this one."""
 
 UNFINISHED = ".unfinished"
 """Ends the name under which a file is written at first."""
@@ -37,13 +39,18 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     target = _checked(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
+    write_atomically(target, content(header, arrays))
+    _remove_leftovers(Path(os.path.realpath(target)))
+
+
+def content(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """The bytes of a file; equal for equal headers and arrays."""
     full = {"format": FORMAT, "version": VERSION, **header}
     text = json.dumps({**full, "digest": digest(full, arrays)}, allow_nan=False)
-    content = io.BytesIO()
+    stream = io.BytesIO()
     members: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    np.savez(content, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
-    write_atomically(target, content.getbuffer())
-    _remove_leftovers(Path(os.path.realpath(target)))
+    np.savez(stream, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
+    return stream.getvalue()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -61,9 +68,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             ) from None
     if header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {shown!r}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in READ:
         raise ValueError(
-            f"path must name a file of version {VERSION}, got version {header.get('version')!r} in {shown!r}"
+            f"path must name a file of version {READ[0]} to {VERSION}, "
+            f"got version {header.get('version')!r} in {shown!r}"
         )
     if told != found:
         raise ValueError(

@@ -211,7 +211,7 @@ def test_other_versions_digests_and_members_are_refused(kind, tmp_path):
         with pytest.raises(ValueError, match=words):
             unipac.load(path)
 
-    for version in (1, 3, "2", None, 2.5):
+    for version in (1, 4, "2", None, 2.5):
         refused(crafted.written({**header, "version": version}, arrays), "version")
     refused(crafted.written({**header, "format": "other"}, arrays), "written by save")
     refused(crafted.written(header, arrays, digest="0" * 64), "altered")

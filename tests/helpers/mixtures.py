@@ -75,7 +75,9 @@ def check_is_its_pseudo_code(cls, rule, world, told, **defaults):
             s = t
         columns = (np.array(column) for column in (states, actions, following))
         visited, chosen, after = columns
-        agent._commit(agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after)), 0)
+        agent._commit(
+            agent._learn(Episode(visited, chosen, np.zeros_like(visited), np.zeros(mdp.horizon), after)), 0
+        )
         slow.learn(states, actions, following)
         sizes = [len([level for level in agent.levels() if level.stage == m + 1]) for m in range(slow.M)]
         assert sizes == [len(stack) for stack in slow.stacks]

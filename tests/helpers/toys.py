@@ -10,6 +10,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.linalg.soundness import check_gram
 from unipac.mdp.protocol.agent import FiniteAgent
 from unipac.mdp.protocol.plan import Plan
 from unipac.pac import BestArm, Request
@@ -64,6 +65,10 @@ class ToyBandit(BanditAgent):
 
     def _learn(self, x, y, level, times):
         return Moments(self.state.Sigma + times * np.outer(x, x), self.state.b + times * y * x)
+
+    def _restored(self, saved):
+        check_gram(saved.Sigma, self.regularization)
+        return super()._restored(saved)
 
 
 class Counts(NamedTuple):
@@ -269,6 +274,20 @@ class AbsorbsNothing(ToyBandit):
 
     def _absorb(self, X, y):
         self._ledger.rounds += len(y)
+
+
+class TrustsFiles(ToyBandit):
+    """Takes any matrix for one that data led to."""
+
+    def _restored(self, saved):
+        return saved
+
+
+class TrustsCounts(ToyMDP):
+    """Takes counts of other problems."""
+
+    def _restored(self, saved):
+        return saved
 
 
 class RandomPlan(ToyMDP):

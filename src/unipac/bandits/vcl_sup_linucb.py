@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
@@ -61,9 +60,6 @@ class VCLSupLinUCB(RegressionsAgent):
 
     def _level_range(self) -> tuple[int, int]:
         return 0, self._layers()
-
-    def _sound(self, size: NDArray[np.int64]) -> bool:
-        return int(size.sum()) <= self.rounds
 
     def _error(self, width: Array, n: int) -> Array:
         """ϖ of actions with these widths, in a round with n."""

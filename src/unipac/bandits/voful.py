@@ -83,8 +83,8 @@ class VOFUL(BanditAgent):
 
     def _restored(self, saved: Any) -> Sums:
         state: Sums = super()._restored(saved)
-        if (state.square[:, [0, 3, 5]] < 0).any() or (self.rounds == 0 and any(map(np.any, state))):
-            raise ValueError("the sums are not those of any data")
+        if (state.square[:, [0, 3, 5]] < 0).any():
+            raise ValueError("a sum of squares is negative")
         return state
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Sums:

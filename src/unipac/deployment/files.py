@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _storage as storage
-from unipac._agents import _from_file, described
+from unipac import _versions as versions
+from unipac._agents import _from_file, check_as_written, described
 from unipac.deployment import entries
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
@@ -42,7 +43,11 @@ def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 def save(deployment: Any, path: str | os.PathLike[str]) -> None:
     """Write a deployment whose lock is held."""
-    d = deployment
+    storage.write(path, *_described(deployment))
+
+
+def _described(d: Any) -> tuple[dict[str, Any], Arrays]:
+    """The header and the arrays of a file."""
     told, learned = described(d._agent)
     arrays: Arrays = {f"agent.{name}": array for name, array in learned.items()}
     for name, held in (("pending", d._entries), ("closed", d._closed)):
@@ -59,7 +64,7 @@ def save(deployment: Any, path: str | os.PathLike[str]) -> None:
         "drift": alarm, "settled": verdicts, "features": features_text(d.features),
         "has_features": d.features is not None,
     }  # fmt: skip
-    storage.write(path, header, arrays)
+    return header, arrays
 
 
 def load(
@@ -70,15 +75,18 @@ def load(
     clock: Callable[[], float],
 ) -> Any:
     """The deployment of a file."""
-    header, arrays = storage.read(path)
+    found, held = storage.read(path)
     try:
+        header, arrays = versions.current(found, held)
         if header["kind"] != "deployment":
             raise ValueError(f"it holds a {header['agent']}; unipac.load reads it")
         if header["has_features"] and features is None:
             check.require(header["features"] is not None, "features", "given: they had no JSON", None)
             features = from_json(header["features"])
         learned = _from_file(header["agent"], _below("agent.", arrays), agent, {})
-        return _made(cls, header, arrays, learned, features, clock)
+        made = _made(cls, header, arrays, learned, features, clock)
+        check_as_written(_described(made), {**header, "features": features_text(features)}, arrays)
+        return made
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(
             f"path must name a file written by Deployment.save(), got {os.fspath(path)!r} ({error})"

@@ -1,6 +1,6 @@
 """The events of a deployment, and the agent as their fold: choices are logged, never made again.
 
-    {"seq": 0, "kind": "spec", "agent", "parameters", "start", "features", "window", "default", ...}
+    {"seq": 0, "kind": "spec", "version", "agent", "parameters", "start", "features", "window", "default", ...}
     {"seq", "kind": "decide", "id", "at", "wall", "context", "actions", "vectors", "index", "x", "level",
                               "propensity", "holdout", "answer"}
     {"seq", "kind": "reward", "id", "value", "at"}     {"seq", "kind": "release", "through", "at"}
@@ -24,6 +24,8 @@ from unipac._agents import Agent
 from unipac._arrays import Array
 from unipac._inputs import read_only
 from unipac._notebook import as_json, from_json
+from unipac._storage import VERSION
+from unipac._versions import current_spec
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.tables import plain
@@ -104,7 +106,7 @@ def fold(
     spec = next(rows, None)
     if spec is None or spec["kind"] != "spec":
         raise ValueError("events must begin with the specification, got others or none")
-    empty = made(spec, agent)
+    empty = made(current_spec(spec), agent)
     now: Any = empty
     if spec["start"] is not None:
         sound = isinstance(start, BanditAgent) and start.digest() == spec["start"]
@@ -160,5 +162,5 @@ def fold(
 
 def spec_event(agent: Any, fresh: bool, features: str | None, **settings: Any) -> dict[str, Any]:
     """The first line of a log."""
-    told = {"seq": 0, "kind": "spec", "unipac": unipac.__version__, **specified(agent)}
+    told = {"seq": 0, "kind": "spec", "unipac": unipac.__version__, "version": VERSION, **specified(agent)}
     return {**told, "start": None if fresh else agent.digest(), "features": features, **settings}

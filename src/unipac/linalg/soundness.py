@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._agents import LARGEST_SUM
 from unipac._arrays import Array
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac.linalg.levels import MOST_LEVELS, SINGLE
@@ -75,9 +76,16 @@ def check_factors(
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...]) -> None:
-    """Refuse an array of another shape, or with entries that are not finite."""
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"an array has shape {array.shape} in place of {shape}, or is not finite")
+    """Refuse an array of another shape, or with numbers of which sums and products may overflow."""
+    if array.shape != shape or not (np.abs(array) <= LARGEST_SUM).all():
+        raise ValueError(f"an array has shape {array.shape} in place of {shape}, or is too large")
+
+
+def check_gram(gram: Array, least: float) -> None:
+    """Refuse a matrix that is not symmetric and finite, or has an eigenvalue below ``least``."""
+    sound = gram.shape == gram.T.shape and np.isfinite(gram).all() and np.array_equal(gram, gram.T)
+    if not sound or not np.linalg.eigvalsh(gram)[0] >= least * (1 - 1e-6):
+        raise ValueError("a matrix is not that of a regression")
 
 
 def check_levels(size: NDArray[np.int64], rule: int) -> None:
@@ -87,17 +95,3 @@ def check_levels(size: NDArray[np.int64], rule: int) -> None:
         1 <= S <= (1 if rule == SINGLE else MOST_LEVELS) and size.min() >= 0 and (S == 1 or size[0, -1] > 0)
     ):
         raise ValueError("the levels are not those of any data")
-
-
-def check_sums(rewards: Array, arrivals: Array, count: float, largest: float) -> None:
-    """Refuse Σ φ r and Σ φ 1{s'} that so many transitions with features of norm 1 cannot have.
-
-    Args:
-        rewards: (d,).
-        arrivals: (n_states, d).
-        count: how many transitions.
-        largest: no reward was larger.
-    """
-    most = count * (1 + 1e-5) + 1e-9
-    if np.linalg.norm(rewards) > largest * most or np.linalg.norm(arrivals, axis=1).sum() > most:
-        raise ValueError("sums are not those of so many transitions")

@@ -31,7 +31,9 @@ def taught(kind, horizon, scale, episodes=40):
         judge.learn(steps)
         columns = np.array([(*step[:2], -1 if step[3] is None else step[3]) for step in steps])
         rewards = np.array([step[2] for step in steps])
-        agent._commit(agent._learn(Episode(columns[:, 0], columns[:, 1], 0 * columns[:, 0], rewards, columns[:, 2])), 0)
+        agent._commit(
+            agent._learn(Episode(columns[:, 0], columns[:, 1], 0 * columns[:, 0], rewards, columns[:, 2])), 0
+        )
     return agent, judge
 
 

@@ -121,14 +121,10 @@ class RegressionsAgent(BanditAgent):
     def _saved(self) -> Saved:
         return saved(self.state)
 
-    def _sound(self, size: NDArray[np.int64]) -> bool:
-        """Whether the regressions can have so many rounds; entry 0 has them all."""
-        return bool(size[0] == self.rounds)
-
     def _restored(self, saved: Any) -> Levels:
         S, count = len(saved.size), self._entries()
         sound = count == S if count is not None else 1 <= S <= stack.MOST_LEVELS
-        if not sound or saved.size.max() > self.rounds or not self._sound(saved.size):
+        if not sound or saved.size.max() > self.rounds:
             raise ValueError("the regressions are not those of so many rounds")
         return restored(saved, self.dim, self.regularization, self.action_norm)
 

@@ -94,9 +94,6 @@ class StagedAgent(EliminatingAgent):
     def _level_range(self) -> tuple[int, int]:
         return 0, self._entries()
 
-    def _sound(self, size: NDArray[np.int64]) -> bool:
-        return int(size.sum()) <= self.rounds
-
     def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
         """Means of the rows of X in a stage, and errors that one side of one of them exceeds with that probability."""
         raise NotImplementedError

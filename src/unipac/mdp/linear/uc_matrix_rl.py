@@ -24,7 +24,7 @@ from unipac._arrays import Array
 from unipac._inputs import check_norms, floats, read_only
 from unipac._parameters import ArrayParameter, OptionalArrayParameter
 from unipac.envs import FiniteMDP
-from unipac.linalg.soundness import check_shape
+from unipac.linalg.soundness import check_gram
 from unipac.mdp.linear.features import told_by
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode, Plan
@@ -135,10 +135,7 @@ class UCMatrixRL(EpisodicAgent):
         return State(gram, rewards, arrivals)
 
     def _restored(self, saved: Any) -> State:
-        for array, model in zip(saved, self._empty(), strict=True):
-            check_shape(array, model.shape)
-        for gram in saved.gram:
-            least = np.linalg.eigvalsh(gram)[0] if np.array_equal(gram, gram.T) else -1.0
-            check.require(bool(least >= self.regularization * (1 - 1e-6)), "gram", "that of data", "another")
-        state: State = saved
+        state: State = super()._restored(saved)
+        for gram in state.gram:
+            check_gram(gram, self.regularization)
         return state

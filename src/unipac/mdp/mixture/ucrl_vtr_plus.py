@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
-from unipac.linalg.soundness import check_shape
+from unipac.linalg.soundness import check_gram
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.protocol.plan import Episode, Plan
 
@@ -133,10 +133,7 @@ class UCRLVTRPlus(MixtureInputs):
         return State(gram, target, gram_square, target_square)
 
     def _restored(self, saved: Any) -> State:
-        for array, model in zip(saved, self._empty(), strict=True):
-            check_shape(array, model.shape)
-        for gram in (*saved.gram, *saved.gram_square):
-            sound = np.array_equal(gram, gram.T) and np.linalg.eigvalsh(gram)[0] >= self.norm**-2 * (1 - 1e-6)
-            check.require(bool(sound), "gram", "one that data led to", "another")
-        state: State = saved
+        state: State = super()._restored(saved)
+        for gram in (*state.gram, *state.gram_square):
+            check_gram(gram, self.norm**-2)
         return state

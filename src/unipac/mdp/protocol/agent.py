@@ -395,3 +395,9 @@ class FiniteAgent(EpisodicAgent):
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
         return {"n_states": mdp.n_states, "n_actions": mdp.n_actions, "horizon": mdp.horizon}
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        held = sum(array.size for name, array in arrays.items() if name.startswith("state."))
+        pairs = parameters["n_states"] * parameters["n_actions"]  # each has a number in the state at least
+        check.require(pairs <= held, "n_states", "no more than the file has room for", parameters["n_states"])

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
@@ -146,6 +146,6 @@ class QLearning(TabularAgent):
         return learn, (self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
 
     def _restored(self, saved: Any) -> State:
-        check_like(saved, self.state)
-        check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
-        return State(*saved)
+        state: State = super()._restored(saved)
+        check.require(bool((state.visits >= 0).all() and state.learned[0] >= 0), "visits", "counts", "others")
+        return state

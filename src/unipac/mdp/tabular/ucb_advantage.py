@@ -27,7 +27,7 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac import _declarations as declare
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
@@ -141,10 +141,7 @@ class UCBAdvantage(TabularAgent):
         return self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
-        check_like(saved, self.state)
-        counts = (saved.visits >= 0).all() and (saved.length > 0).all()
-        most = 4.0 * self.horizon * max(map(abs, self.reward_range))  # with room for the error of a reference
-        within = np.abs(saved.Q).max() <= most >= np.abs(saved.V).max()
-        within &= bool((np.abs(saved.sums) <= (1.0 + most) ** 2 * saved.visits[0]).all())
-        check.require(bool(counts and within), "tables", "those of some episodes", "others")
-        return State(*saved)
+        state: State = super()._restored(saved)
+        counts = bool((state.visits >= 0).all() and (state.length > 0).all())
+        check.require(counts, "visits", "counts", "others")
+        return state

@@ -407,7 +407,8 @@ def test_terminated_and_truncated():
     """After `terminated` the next state counts nothing, after `truncated` it does; both end the episode."""
     features = np.eye(2)[:, None, :]  # two states, one action
     kept, ended = (
-        unipac.LSVIUCB(features, horizon=2, total_episodes=100, radius="mixture", bonus_scale=0.0) for _ in range(2)
+        unipac.LSVIUCB(features, horizon=2, total_episodes=100, radius="mixture", bonus_scale=0.0)
+        for _ in range(2)
     )
     for agent, flags in ((kept, (False, True)), (ended, (True, False))):
         for _ in range(50):

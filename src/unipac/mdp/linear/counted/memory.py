@@ -17,7 +17,7 @@ from unipac._memory import require_room
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, REFRESH_OFTEN, SINGLE
-from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
+from unipac.linalg.soundness import check_factors, check_levels, check_shape
 from unipac.mdp.linear.counted import backward, sums
 from unipac.mdp.linear.counted import episodes as kernels
 from unipac.mdp.linear.counted.episodes import State
@@ -30,9 +30,6 @@ from unipac.mdp.protocol.policy import TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace
 
 INITIAL_LEVELS = 8
-
-WIDTH_TOLERANCE = 1e-6
-"""Relative; by so much may rounding have moved a width that is kept up to date."""
 
 
 class Saved(NamedTuple):
@@ -154,18 +151,14 @@ class CountedMemory:
         data = self._no_data(capacity)
         members = np.cumsum(size, axis=1) if a.rule == NESTED else size
         data.size[:, :S] = size
-        for name in ("rows", "rewards", "arrivals"):
+        if not part.width2.min(initial=0.0) >= 0.0:
+            raise ValueError("a width is negative")
+        for name in ("rows", "rewards", "arrivals", "width2"):
             getattr(data, name)[:, :S] = getattr(part, name)
         for h in range(a.horizon):
             for i in range(S):
-                n = float(members[h, i])
-                check_factors(data.rows[h, i], a.regularization, n, 1.0, 0.0)
-                check_sums(data.rewards[h, i], data.arrivals[h, i], n, a.horizon + 1.0)
+                check_factors(data.rows[h, i], a.regularization, float(members[h, i]), 1.0, 0.0)
                 data.logdet[h, i] = ridge.log_determinant(data.rows[h, i], a.regularization)
-                sums.compute_widths(data, h, i)
-            if not np.allclose(part.width2[h], data.width2[h, :S], rtol=WIDTH_TOLERANCE, atol=1e-300):
-                raise ValueError("widths are not those of the data")
-            data.width2[h, :S] = part.width2[h]
             kernels.set_radii(data, self.rules, h, 1, S)
             data.first[h] = 1
             sums.find_first(data, h, S)

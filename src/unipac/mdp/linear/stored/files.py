@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unipac._arrays import Array, Integers
+from unipac._inputs import check_norms
 from unipac.linalg.levels import DISJOINT, REFRESH_OFTEN
 from unipac.linalg.soundness import check_levels, check_shape
 from unipac.mdp.linear.radius import Settings
@@ -104,14 +105,16 @@ def check_saved(saved: SavedStored, settings: Settings, episodes: int) -> None:
     of_group = np.array([needed(settings.rule, g, P) for g in range(groups)])
     check_shape(saved.widths, (int((saved.planned_counts * of_group).sum()) * A,))
     check_levels(saved.size, settings.rule)
+    for name in ("taken", "following"):
+        check_norms(name, getattr(saved, name), 1.0)
     counts, planned = saved.counts, saved.planned_counts
     sound = (
         0 <= P <= U,
         counts.size == 0 or (planned.min() >= 0 and (planned <= counts).all() and counts.min() >= 0),
         counts.sum() == N and (N == 0 or 1 <= saved.level.min() <= saved.level.max() <= U),
         0 <= saved.rotations.min() <= saved.rotations.max() <= max(REFRESH_OFTEN, d),
-        saved.size.sum(axis=1).max() <= episodes
-        and (counts.size == 0 or counts.sum(axis=1).max() <= episodes),
+        saved.size.sum(axis=1).max() <= episodes,
+        saved.widths.min(initial=0.0) >= 0.0,
     )
     if not all(sound):
         raise ValueError("the transitions are not those of any episodes")

@@ -28,13 +28,13 @@ from unipac._jit import jit
 from unipac._memory import require_room
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array
-from unipac.linalg.soundness import check_factors, check_sums
+from unipac.linalg.soundness import check_factors
 from unipac.mdp.linear.counted import sums
 from unipac.mdp.linear.counted.episodes import set_radii
 from unipac.mdp.linear.counted.sums import Counted, with_levels
 from unipac.mdp.linear.features import check_lengths, on_scale
 from unipac.mdp.linear.radius import Rules, Settings
-from unipac.mdp.linear.stored.files import SavedStored, check_saved, fill, needed, to_file
+from unipac.mdp.linear.stored.files import SavedStored, check_saved, fill, to_file
 from unipac.mdp.linear.stored.transitions import Estimates, Rounds, State, choose, fill_q_values
 from unipac.mdp.protocol.ledger import Step
 from unipac.mdp.protocol.plan import Change
@@ -148,13 +148,8 @@ class StoredMemory:
 
     def _plan_again(self, state: State, saved: SavedStored, P: int) -> State:
         """The last plan, from its data and the transitions that there were."""
-        rule = self.settings.rule
         sizes = saved.size[:, :P], saved.rotations[:, :P]
         self._take_over(state.data, saved.planned_rows, saved.planned_rewards, *sizes)
-        for h, g in np.ndindex(saved.counts.shape):
-            for i in range(needed(rule, g, P)):
-                M = np.tril(saved.planned_rows[h + 1, i, :, : self.settings.dim])
-                state.rounds[h][g].check_widths(i, M, int(saved.planned_counts[h, g]))
         state.levels[0] = P
         planned = self._planned(state._replace(counts=state.planned_counts.copy()))
         return planned._replace(counts=state.counts)
@@ -169,9 +164,7 @@ class StoredMemory:
             getattr(data, name)[:, :levels] = array
         for h in range(a.horizon):
             for i in range(levels):
-                n = float(members[h, i])
-                check_factors(data.rows[h, i], a.regularization, n, 1.0, 0.0)
-                check_sums(data.rewards[h, i], np.empty((0, a.dim)), n, a.horizon + 1.0)
+                check_factors(data.rows[h, i], a.regularization, float(members[h, i]), 1.0, 0.0)
                 data.logdet[h, i] = ridge.log_determinant(data.rows[h, i], a.regularization)
             set_radii(data, self.rules, h, 1, levels)
 

@@ -55,12 +55,6 @@ class Rounds:
         self.taken, self.following, self.level = taken, following, level
         self._reserve(len(level), max(INITIAL_ROUNDS, len(level)))
 
-    def check_widths(self, i: int, M: Array, count: int) -> None:
-        """Refuse widths of level i + 1 that are not those of the factor M."""
-        right = np.sqrt(((self.following[:count] @ M.T) ** 2).sum(axis=-1))
-        if not np.allclose(self.widths[i][:count], right, rtol=1e-6, atol=1e-300):
-            raise ValueError("widths are not those of the data")
-
     def _reserve(self, count: int, capacity: int) -> None:
         def more(array: NDArray[Any]) -> NDArray[Any]:
             larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unipac._memory import require_room
 from unipac.linalg import ridge
 from unipac.linalg.levels import MOST_LEVELS, REFRESH_OFTEN, grown_array
-from unipac.linalg.soundness import check_factors, check_shape, check_sums
+from unipac.linalg.soundness import check_factors, check_shape
 from unipac.mdp.linear.values import plan as lsvi
 from unipac.mdp.linear.values.bounds import Data, Rules, share
 from unipac.mdp.linear.values.plan import INITIAL_LEVELS, STALE, Planned, State
@@ -109,7 +109,7 @@ def restored(found: State, rules: Rules, episodes: int) -> State:
         check_shape(getattr(planned, name), getattr(like.planned, name).shape)
     for array in (found.age, found.refuted):
         check_shape(array, (1,))
-    _check_counts(found, like, rules, episodes)
+    _check_counts(found, like, rules)
     sound = (
         L <= MOST_LEVELS
         and bool(((data.open >= 1) & (data.open <= L)).all())
@@ -141,11 +141,10 @@ def _at_the_plan(data: Data, planned: Planned) -> Data:
     return data._replace(counts=counts, rows=planned.rows, arrivals=planned.arrivals, logdet=planned.logdet)
 
 
-def _check_counts(found: State, like: State, rules: Rules, episodes: int) -> None:
+def _check_counts(found: State, like: State, rules: Rules) -> None:
     counts, planned = found.data.counts, found.planned
     check_shape(counts.visits, like.data.counts.visits.shape)
     counting.check_counts(counts, rules.outcomes)
-    by_stage = counts.visits.reshape(rules.horizon - 1, -1).sum(axis=1) if counts.visits.size else np.zeros(1)
     used = int(counts.used[0])
     sound = (
         planned.visits.shape == counts.visits.shape
@@ -153,10 +152,9 @@ def _check_counts(found: State, like: State, rules: Rules, episodes: int) -> Non
         and bool(((planned.visits >= 0) & (planned.visits <= counts.visits)).all())
         and bool(((planned.times >= 0) & (planned.times <= counts.times))[:used].all())
         and bool((counts.following[:used] >= 0).all())
-        and by_stage.max() <= episodes
     )
     if not sound:
-        raise ValueError("the counts are not those of so many episodes")
+        raise ValueError("the counts contradict each other")
 
 
 def _log_determinants(rows: NDArray[np.float64], data: Data, rules: Rules) -> NDArray[np.float64]:
@@ -165,8 +163,6 @@ def _log_determinants(rows: NDArray[np.float64], data: Data, rules: Rules) -> ND
     members = np.cumsum(data.size, axis=2)
     for h, b in np.ndindex(data.open.shape):
         for i in range(int(data.open[h, b])):
-            n = float(members[h, b, i])
-            check_factors(rows[h, b, i], rules.regularization, n, 1.0, 0.0)
-            check_sums(np.zeros(1), data.arrivals[h, b, i], n, 1.0)
+            check_factors(rows[h, b, i], rules.regularization, float(members[h, b, i]), 1.0, 0.0)
             logdet[h, b, i] = ridge.log_determinant(rows[h, b, i], rules.regularization)
     return logdet

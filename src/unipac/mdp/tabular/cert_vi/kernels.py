@@ -16,7 +16,6 @@ from unipac.mdp.tabular.counting.backward import KL, Bonus, Limits, estimated, o
 from unipac.mdp.tabular.counting.counts import (
     Counts,
     at,
-    check_counts,
     count_episode,
     no_counts,
     trimmed,
@@ -271,18 +270,11 @@ def restored(saved: State, like: State, rules: Rules) -> State:
         and saved.planned_used[0] == P <= counts.used[0] == counts.times.size
         and saved.planned.shape == saved.planned_reward.shape == counts.visits.shape
         and bool(((saved.planned_times > 0) & (saved.planned_times <= counts.times[:P])).all())
-        and bool(np.isfinite(saved.planned_reward).all())
+        and bool(np.isfinite(saved.planned_reward).all() and (saved.planned >= 0).all())
+        and saved.age[0] in (FRESH, OLD, GROWN, STALE)
     )
     check.require(sound, "plan", "one that data led to", "another")
     before = at(counts, saved.planned_times, saved.planned_reward)
-    for held in (before, counts):
-        low, high = rules.low * held.visits, rules.high * held.visits
-        slack = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
-        within = ((low - slack <= held.reward) & (held.reward <= high + slack)).all()
-        check.require(bool(within), "rewards", "within their range", "others")
-    check_counts(before, like.action.shape[1])
-    check.require(np.array_equal(saved.planned, before.visits), "planned", "the visits of the plan", "others")
-    check_ages(saved, rules, like.action.shape[0])
     state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
     if saved.age[0] != STALE:
         state = renewed(state, rules)._replace(counts=counts)
@@ -295,17 +287,3 @@ def restored(saved: State, like: State, rules: Rules) -> State:
     for name in kept:
         getattr(state, name)[:] = getattr(saved, name)
     return state._replace(planned_times=times)
-
-
-def check_ages(saved: State, rules: Rules, horizon: int) -> None:
-    """Refuse a file whose plan is of another age than its data say, or with data of an end."""
-    visits, (learned, planned) = saved.counts.visits, saved.episodes.tolist()
-    over = np.repeat(rules.upper.over, rules.upper.extreme.size // rules.upper.over.size)
-    check.require(not visits.reshape(-1, over.size)[:, over].any(), "visits", "0 in the ends", "others")
-    for count, seen in ((learned, visits), (planned, saved.planned)):
-        check.require(count <= seen.sum() <= horizon * count, "episodes", "of 1 to H visits each", count)
-    age = OLD if learned > planned else FRESH
-    if learned > planned and bool((visits > rules.factor * saved.planned).any()):
-        age = STALE if _lasted(learned - planned, planned, rules.every, rules.growth) else GROWN
-    allowed = (age, STALE) if learned == 0 else (age,)
-    check.require(saved.age[0] in allowed, "age", "that of the plan", saved.age)
