@@ -126,6 +126,8 @@ class TabularAgent(FiniteAgent):
         return self.state._replace(counts=trimmed(self.state.counts)) if held else self.state
 
     def _restored(self, saved: Any) -> Any:
+        if not isinstance(saved, Counts):
+            return super()._restored(saved)
         self._sound_counts(saved)
         return saved
 
