@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._constants import TIE
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
@@ -53,9 +54,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="mixture", check=check.choice("mixture", "round", "pool", "both"), words="as above"
     )

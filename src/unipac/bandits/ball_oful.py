@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.levelled.ball import bound_all
 from unipac.bandits.levelled.cut import BallBounds
@@ -40,11 +40,7 @@ class BallOFUL(BallBounds, OptimisticAgent):
     theorem: ClassVar[str] = "regret"
     draws: ClassVar[bool] = True
 
-    seed: int = parameter(
-        default=0,
-        check=lambda name, value: check.count(name, value, least=0),
-        words="of the generator that breaks ties",
-    )
+    seed: int = declare.seed("of the generator that breaks ties")
 
     def _is_cut(self) -> bool:
         return True

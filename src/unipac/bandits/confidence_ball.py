@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.bandits.regressions.agent import RegressionsAgent
 
@@ -46,9 +47,7 @@ class ConfidenceBall(RegressionsAgent):
     theorem: ClassVar[str] = "regret"
     counts_many: ClassVar[bool] = True
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the ball may fail"
-    )
+    delta: float = declare.delta()
     norm_kind: int = parameter(
         default=2, check=_kind, words="2 for an ellipsoid, 1 for its hull with 2d corners"
     )

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.bandits.regressions.agent import RegressionsAgent
 
@@ -50,9 +51,7 @@ class LinTS(RegressionsAgent):
         check=check.choice("posterior", "frequentist"),
         words="how far to draw: see above",
     )
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = declare.seed("of the draws")
 
     @property
     def guarantee(self) -> str:

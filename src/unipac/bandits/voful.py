@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.bandits.protocol.agent import BanditAgent
 
@@ -59,12 +60,8 @@ class VOFUL(BanditAgent):
     noise: float = parameter(
         default=1.0, check=check.positive, words="B, no noise is larger in absolute value"
     )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    norm: float = declare.norm()
+    delta: float = declare.delta()
     directions: int = parameter(
         default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
     )

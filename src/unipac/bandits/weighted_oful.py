@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._constants import SMALLEST_RATIO
 from unipac.bandits.levelled.cut import BallBounds
@@ -65,9 +66,7 @@ class WeightedOFUL(BallBounds, RegressionsAgent):
         check=check.positive,
         words="R, the noise of rounds that are not told theirs; no noise is larger",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="mixture",
         check=check.choice("mixture", "ball", "bernstein"),

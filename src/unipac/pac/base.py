@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import OptionalArrayParameter
 from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
@@ -112,11 +113,7 @@ class Search(Agent):
     samples: ClassVar[str] = "rewards"
     """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
 
-    delta: float = parameter(
-        default=0.05,
-        check=check.probability,
-        words="δ, the probability that the answer's certificate is wrong",
-    )
+    delta: float = declare.delta()
 
     # -- what an algorithm writes --------------------------------------------------------------
 
@@ -291,12 +288,8 @@ class BestArm(Search):
     eps: float = parameter(
         default=0.0, check=check.nonnegative, words="ε ≥ 0, how much worse than the best the answer may be"
     )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    noise: float = declare.noise()
+    norm: float = declare.norm()
 
     def _check_parameters(self) -> None:
         X = floats("arms", self.arms).copy()

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.linalg.design import Span
 from unipac.pac.base import Request, Steps
@@ -42,9 +43,7 @@ class LazyTrackAndStop(TargetedSearch):
     0
     """
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
-    )
+    regularization: float = declare.regularization()
     step: float = parameter(default=0.02, check=check.probability, words="how far w moves in a round")
 
     def _steps(self) -> Steps:

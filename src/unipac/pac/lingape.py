@@ -21,8 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.pac.base import Request, Steps
@@ -111,9 +111,7 @@ class LinGapE(TargetedSearch):
     (0, 0.0, True)
     """
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regression"
-    )
+    regularization: float = declare.regularization()
 
     def _steps(self) -> Steps:
         X, Z, same = self._X, self._Z, self.targets is None

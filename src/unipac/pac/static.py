@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.linalg.design import Span
 from unipac.pac.base import Request, Steps
@@ -37,9 +38,7 @@ class StaticSearch(TargetedSearch):
     {parameters}
     """
 
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="for the ties"
-    )
+    seed: int = declare.seed("for the ties")
     growth: float = parameter(
         default=1.1,
         check=check.positive,

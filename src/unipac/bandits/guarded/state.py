@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._inputs import LARGEST_REWARD
 from unipac._parameters import Converted
@@ -51,18 +52,10 @@ class GuardAgent(BallBounds, BanditAgent):
     heuristic: Converted[BanditAgent, Any] = parameter(
         words="a fresh bandit agent; it is copied", kw_only=False
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
+    regularization: float = declare.regularization()
     gate: float = parameter(
         default=16.0, check=check.positive, words="g: level l is closed after g d 4^l rounds"
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
@@ -54,9 +55,7 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -219,15 +218,9 @@ class OptimisticAgent(LevelledAgent):
     {parameters}
     """
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
     bonus_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,

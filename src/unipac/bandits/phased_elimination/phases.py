@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import ArrayParameter
 from unipac._inputs import floats
@@ -51,15 +52,9 @@ class PhasedAgent(BanditAgent):
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
     arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the certificates may fail"
-    )
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
+    delta: float = declare.delta()
+    noise: float = declare.noise()
+    norm: float = declare.norm()
 
     @classmethod
     def made_for(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac._inputs import LARGEST_REWARD
 from unipac._memory import require_room
 from unipac.bandits.protocol.agent import BanditAgent
@@ -91,15 +91,9 @@ class RegressionsAgent(BanditAgent):
     {parameters}
     """
 
-    noise: float = parameter(
-        default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise"
-    )
-    norm: float = parameter(
-        default=1.0, check=check.nonnegative, words="S, a bound on the norm of the unknown parameter"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    noise: float = declare.noise()
+    norm: float = declare.norm()
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

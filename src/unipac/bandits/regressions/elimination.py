@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._inputs import check_norms
 from unipac.bandits.protocol.verdict import Verdict
@@ -87,9 +88,7 @@ class StagedAgent(EliminatingAgent):
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
         words="T, how many rounds there will be; must be given",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds may fail"
-    )
+    delta: float = declare.delta()
 
     def _entries(self) -> int:
         return math.ceil(0.5 * math.log2(self.horizon)) + 1

@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.mdp.linear.tables import Array, Integers, Regression, TableAgent
 from unipac.mdp.protocol.plan import Plan
@@ -53,9 +54,7 @@ class ELEANOR(TableAgent):
     bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies the radius √α")
     ascents: int = parameter(default=6, check=check.count, words="from how many starts")
     ascent_steps: int = parameter(default=25, check=check.count, words="steps of each ascent")
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the starts"
-    )
+    seed: int = declare.seed("of the starts")
 
     def _plan(self) -> Plan:
         if self._planned is None or self._planned[0] is not self.state:

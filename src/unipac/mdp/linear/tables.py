@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import OptionalArrayParameter
 from unipac._constants import SMALLEST_RATIO
@@ -63,12 +64,8 @@ class TableAgent(EpisodicAgent):
     features: OptionalArrayParameter = parameter(
         default=None, words="φ, (states, actions, d), norms at most 1", kw_only=False
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
         check.require(self.features is not None, "features", "given", None)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import ArrayParameter, OptionalArrayParameter
 from unipac._inputs import check_norms, floats, read_only
@@ -65,12 +66,8 @@ class UCMatrixRL(EpisodicAgent):
     psi: OptionalArrayParameter = parameter(
         default=None, words="ψ, (states, d'), of full column rank; None: one-hot"
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
     total_episodes: int = parameter(check=check.count, words="K, for how many episodes the radius is made")
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
 

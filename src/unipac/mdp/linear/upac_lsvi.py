@@ -24,6 +24,7 @@ import math
 from typing import Any, ClassVar
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import ArrayParameter
 from unipac.envs import FiniteMDP
@@ -52,17 +53,13 @@ class UPACLSVI(ByWay):
     theorem: ClassVar[str] = "uniform-PAC"
 
     features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = declare.regularization()
     terminates: bool = parameter(
         default=True,
         check=check.flag,
         words="whether episodes may end before H; bounds are a little smaller if not",
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="monotone",
         check=check.choice("monotone", "vertex", "auto"),

@@ -20,7 +20,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
@@ -119,9 +120,7 @@ class PSRL(TabularAgent):
 
     theorem: ClassVar[str] = "none"
 
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = declare.seed("of the draws")
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))

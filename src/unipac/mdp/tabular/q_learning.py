@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, check_like, parameter
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
@@ -114,9 +115,7 @@ class QLearning(TabularAgent):
     initial_value: float = parameter(
         default=0.0, check=check.real, words="of every Q at first; a large one explores by itself"
     )
-    seed: int = parameter(
-        default=0, check=lambda name, value: check.count(name, value, least=0), words="of the draws"
-    )
+    seed: int = declare.seed("of the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

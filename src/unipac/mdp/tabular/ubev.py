@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
@@ -60,9 +61,7 @@ class UBEV(TabularAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     radius: str = parameter(
         default="printed", check=check.choice("printed", "stitched"), words='φ: "printed" or "stitched"'
     )

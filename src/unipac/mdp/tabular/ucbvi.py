@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, check_like, parameter
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
@@ -60,9 +61,7 @@ class UCBVI(TabularAgent):
 
     theorem: ClassVar[str] = "regret"
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that the bounds fail"
-    )
+    delta: float = declare.delta()
     total_episodes: int = parameter(
         check=check.count,
         words="K, for how many episodes the bonus is made; nothing is certified beyond",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import OptionalArrayParameter
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
@@ -65,12 +66,8 @@ class LinearAgent(ByWay):
     dim: Converted[int | None, int] = parameter(
         default=None, words="d, with a feature map that does not tell"
     )
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
     radius: str = parameter(
         default="theorem",
         check=check.choice("theorem", "explicit", "finite", "mixture"),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
@@ -51,9 +52,7 @@ class MixtureAgent(MixtureInputs):
         check=check.flag,
         words="whether θ is the same at all stages: then one regression serves them all",
     )
-    regularization: float = parameter(
-        default=1.0, check=check.positive, words="λ > 0 of the ridge regressions"
-    )
+    regularization: float = declare.regularization()
     radius: str = parameter(
         default="mixture",
         check=check.choice("mixture", "determinant"),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import ArrayParameter
 from unipac._inputs import floats, read_only
@@ -31,9 +32,7 @@ class MixtureInputs(EpisodicAgent):
         kw_only=False,
     )
     rewards: ArrayParameter = parameter(words="r, the expected rewards, which are known: (S, A) or (H, S, A)")
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     norm: float = parameter(default=1.0, check=check.nonnegative, words="a bound on the norm of θ_h")
 
     @classmethod

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unipac import _checks as check
+from unipac import _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.plan import Episode, Plan
@@ -56,9 +57,7 @@ class CertVI(AgentWithEnds):
 
     theorem: ClassVar[str] = "uniform-PAC"
 
-    delta: float = parameter(
-        default=0.05, check=check.probability, words="δ, the probability that some bound fails"
-    )
+    delta: float = declare.delta()
     bonus_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,

@@ -1,0 +1,34 @@
+"""Declarations of parameters that many agents share: one default, one check, one wording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unipac import _checks as check
+from unipac._parameters import parameter
+
+
+def delta() -> Any:
+    """The parameter δ."""
+    return parameter(default=0.05, check=check.probability, words="δ, the probability that some bound fails")
+
+
+def noise() -> Any:
+    """The parameter R."""
+    return parameter(default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise")
+
+
+def norm() -> Any:
+    """The parameter S."""
+    words = "S, a bound on the norm of the unknown parameter"
+    return parameter(default=1.0, check=check.nonnegative, words=words)
+
+
+def regularization() -> Any:
+    """The parameter λ."""
+    return parameter(default=1.0, check=check.positive, words="λ > 0 of the ridge regressions")
+
+
+def seed(words: str) -> Any:
+    """A seed; ``words`` say of what."""
+    return parameter(default=0, check=lambda name, value: check.count(name, value, least=0), words=words)
