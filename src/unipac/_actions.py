@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unipac._arrays import Array
 from unipac._inputs import floats
 
-Array = NDArray[np.float64]
 Label = str | int
 
 

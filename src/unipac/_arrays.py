@@ -1,15 +1,11 @@
-"""Types of arrays, and of parameters that take anything like an array."""
+"""Types of arrays. Kernels import this file, so it imports nothing of the package."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from numpy.typing import ArrayLike, NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-from unipac._parameters import Converted
-
-ArrayParameter: TypeAlias = Converted[ArrayLike, NDArray[Any]]
-"""A parameter that takes anything like an array, and is kept as an array."""
-
-OptionalArrayParameter: TypeAlias = Converted[ArrayLike | None, Any]
-"""The same; None says that there is none."""
+Array: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]

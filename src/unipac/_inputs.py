@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit, reassociated
 
-Array = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 NORM_TOLERANCE = 1e-6

@@ -167,7 +167,11 @@ def stamp(filename: str) -> str:
 def _imported(path: Path) -> frozenset[Path]:
     """The files of the package that a file imports, at its top or inside of functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    stub = path.with_suffix(
+        ".pyi"
+    )  # a package imports its names when they are asked for; its stub lists them
+    sources = [path, stub] if stub.is_file() else [path]
+    for node in (node for source in sources for node in ast.walk(ast.parse(source.read_bytes()))):
         if isinstance(node, ast.Import):
             found |= {_source(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

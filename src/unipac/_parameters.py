@@ -21,7 +21,9 @@ import dataclasses
 import functools
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, dataclass_transform
+
+from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T", bound=type)
 Given = TypeVar("Given", contravariant=True)
@@ -41,6 +43,13 @@ class Converted(Generic[Given, Kept]):
 
         def __get__(self, holder: object, owner: Any = None) -> Kept: ...
         def __set__(self, holder: object, value: Given) -> None: ...
+
+
+ArrayParameter: TypeAlias = Converted[ArrayLike, NDArray[Any]]
+"""A parameter that takes anything like an array, and is kept as an array."""
+
+OptionalArrayParameter: TypeAlias = Converted[ArrayLike | None, Any]
+"""The same; None says that there is none."""
 
 
 def parameter(

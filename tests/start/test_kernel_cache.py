@@ -76,6 +76,12 @@ def test_all_forms_of_imports_count(tmp_path):
     assert _jit._imported(source) == {package / name for name in expected}
 
 
+def test_names_of_a_package_count_though_it_imports_them_when_asked_for():
+    package = Path(unipac.__file__).parent
+    found = _jit._imported(package / "theory" / "__init__.py")
+    assert {package / "_lazy.py", package / "theory" / "radii.py", package / "theory" / "bounds.py"} <= found
+
+
 def test_relative_imports_count(tmp_path, monkeypatch):
     package = copy_of_package(tmp_path)
     monkeypatch.setattr(_jit, "PACKAGE", package)

@@ -23,19 +23,17 @@ import itertools
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._constants import TIE
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
 from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
 from unipac.theory.elimination import anytime_mistake_bound
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -12,15 +12,13 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _declarations as declare
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.levelled.ball import bound_all
 from unipac.bandits.levelled.cut import BallBounds
-
-Array = NDArray[np.float64]
 
 TIE = 1e-9
 """Values this close to the largest, relative to it and to S ‖x‖, are ties."""

@@ -19,14 +19,12 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.regressions.agent import RegressionsAgent
-
-Array = NDArray[np.float64]
 
 
 def _kind(name: str, value: int) -> int:

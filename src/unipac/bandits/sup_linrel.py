@@ -16,14 +16,12 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._constants import TIE
 from unipac.bandits.regressions.elimination import StagedAgent
 from unipac.linalg.levels import Levels
-
-Array = NDArray[np.float64]
 
 
 @agent

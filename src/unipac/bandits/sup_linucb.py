@@ -16,13 +16,9 @@ O(√(dT) log^{3/2}(nT)); not uniform-PAC, since the first stage alone needs abo
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac.bandits.regressions.elimination import StagedAgent
-
-Array = NDArray[np.float64]
 
 
 @agent

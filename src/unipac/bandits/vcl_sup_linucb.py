@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.regressions.agent import MISSING, RegressionsAgent, insert
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.protocol.agent import BanditAgent
-
-Array = NDArray[np.float64]
 
 LAMBDAS = 2.0 ** -np.arange(1, 9)
 ROUNDING = 1e-12  # relative to the terms of a sum

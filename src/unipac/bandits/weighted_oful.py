@@ -20,19 +20,17 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac.bandits.levelled.cut import BallBounds
 from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 
 class SavedWeights(NamedTuple):

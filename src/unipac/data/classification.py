@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.envs import BanditInstance
-from unipac.envs.arrays import FloatArray, read_only
+from unipac.envs.arrays import read_only
 
 _FILES = {  # of scikit-learn: where, SHA-256, lines before the table
     "digits": (
@@ -44,7 +45,7 @@ class Classification(BanditInstance):
         [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
 
-    def __init__(self, name: str, contexts: FloatArray, labels: NDArray[np.intp]) -> None:
+    def __init__(self, name: str, contexts: Array, labels: NDArray[np.intp]) -> None:
         self.contexts = read_only(contexts)
         self.hits = read_only(np.eye(labels.max() + 1)[labels])
         n_actions, width = self.hits.shape[1], contexts.shape[1]
@@ -52,7 +53,7 @@ class Classification(BanditInstance):
         norm = max(1.0, float(np.linalg.norm(best)))
         super().__init__(name, n_actions * width, n_actions, norm=norm, noise=0.5)
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         samples = rng.integers(len(self.contexts), size=self.block)
         n, width = self.n_actions, self.contexts.shape[1]
         label = np.arange(n)
@@ -60,7 +61,7 @@ class Classification(BanditInstance):
         actions.reshape(self.block, n, n, width)[:, label, label] = self.contexts[samples, None, :]
         means[:] = self.hits[samples]
 
-    def _noise(self, rng: np.random.Generator) -> FloatArray:
+    def _noise(self, rng: np.random.Generator) -> Array:
         return np.zeros(self.block)
 
     def __repr__(self) -> str:
@@ -118,7 +119,7 @@ def breast_cancer(components: int = 5) -> Classification:
     return Classification("breast_cancer", _contexts(standard, components), labels)
 
 
-def _scikit_learn(name: str) -> tuple[FloatArray, NDArray[np.intp]]:
+def _scikit_learn(name: str) -> tuple[Array, NDArray[np.intp]]:
     """Samples (N, w) and labels (N,), from a file of scikit-learn, which is not imported."""
     member, digest, header = _FILES[name]
     try:
@@ -133,7 +134,7 @@ def _scikit_learn(name: str) -> tuple[FloatArray, NDArray[np.intp]]:
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.intp)
 
 
-def _contexts(samples: FloatArray, components: int) -> FloatArray:
+def _contexts(samples: Array, components: int) -> Array:
     """Principal components with variance 1 and a constant, the longest of norm 1."""
     components = check.count("components", components)
     centred = samples - samples.mean(axis=0)
@@ -145,7 +146,7 @@ def _contexts(samples: FloatArray, components: int) -> FloatArray:
     return contexts
 
 
-def _standard_scores(centred: FloatArray, components: int) -> FloatArray:
+def _standard_scores(centred: Array, components: int) -> Array:
     """Principal components with variance 1; the sign makes the largest loading positive."""
     left, _, axes = np.linalg.svd(centred, full_matrices=False)
     axes = axes[:components]

@@ -5,16 +5,14 @@ from __future__ import annotations
 import gzip
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.data.classification import Classification
 from unipac.data.files import content
 from unipac.data.tables import columns
 from unipac.envs import BanditInstance
-from unipac.envs.arrays import FloatArray, read_only
-
-Array = NDArray[np.float64]
+from unipac.envs.arrays import read_only
 
 ALTERNATIVES = ("train", "Swissmetro", "car")
 """In the order of the actions.
@@ -40,12 +38,12 @@ class Offers(BanditInstance):
         best = np.linalg.lstsq(offers.reshape(-1, d), hits.ravel())[0]
         super().__init__(name, d, n, norm=max(1.0, float(np.linalg.norm(best))), noise=0.5)
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         samples = rng.integers(len(self.offers), size=self.block)
         actions[:] = self.offers[samples]
         means[:] = self.hits[samples]
 
-    def _noise(self, rng: np.random.Generator) -> FloatArray:
+    def _noise(self, rng: np.random.Generator) -> Array:
         return np.zeros(self.block)
 
 

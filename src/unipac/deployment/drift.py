@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-Array = NDArray[np.float64]
+from unipac._arrays import Array
 
 EVERY = 25
 """Rounds between two looks."""

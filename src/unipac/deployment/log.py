@@ -17,19 +17,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import unipac
 from unipac import _checks as check
 from unipac._agents import Agent
+from unipac._arrays import Array
 from unipac._inputs import read_only
 from unipac._notebook import as_json, from_json
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.tables import plain
 from unipac.registry import AGENTS
-
-Array = NDArray[np.float64]
 
 ANSWER = ("mean", "width", "ucb", "lcb", "certificate")
 

@@ -8,17 +8,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import Actions, Label
+from unipac._arrays import Array
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.maps import Features
 from unipac.features.tables import row_of
-
-Array = NDArray[np.float64]
 
 
 def offer(

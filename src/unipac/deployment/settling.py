@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac.deployment.errors import Full
-
-Array = NDArray[np.float64]
 
 MOST = 1000
 """Sets, and verdicts, that are kept."""

@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from unipac._arrays import Array, Integers
 
 
-def read_only(array: NDArray[Any]) -> FloatArray:
+def read_only(array: NDArray[Any]) -> Array:
     """A C-contiguous copy of `array` that nobody can write to."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)
     return copy
 
 
-def integers(name: str, values: ArrayLike) -> IntArray:
+def integers(name: str, values: ArrayLike) -> Integers:
     """An int64 array in C order."""
     if type(values) is np.ndarray and values.dtype == np.int64 and values.flags.carray:
         return values

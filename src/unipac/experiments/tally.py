@@ -11,9 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unipac import metrics
+from unipac._arrays import Array
 from unipac.experiments.spec import Cell
-
-Array = NDArray[np.float64]
 
 SCHEMA: dict[str, Any] = {
     "agent": pl.String,

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.features.encoders import Encoder
 from unipac.features.tables import Row, frame_of, is_missing
-
-Array = NDArray[np.float64]
 
 MISSING = "missing"
 """Ends the name of the feature that says that there is no value."""

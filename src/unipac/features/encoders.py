@@ -6,14 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import floats
 from unipac.features.adding import Summand
 from unipac.features.tables import Row
-
-Array = NDArray[np.float64]
 
 
 class Encoder(Summand):

@@ -8,15 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import Actions, Label, unlike
+from unipac._arrays import Array
 from unipac.features.adding import Summand
 from unipac.features.encoders import Constant, Encoder
 from unipac.features.tables import Row, is_frame, row_of, rows_of
-
-Array = NDArray[np.float64]
 
 
 class Features(Summand):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.features.encoders import Encoder
 from unipac.features.tables import frame_of
-
-Array = NDArray[np.float64]
 
 
 class Transformed(Encoder):

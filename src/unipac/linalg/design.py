@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import floats
 from unipac._jit import jit
-
-Array = NDArray[np.float64]
 
 RANK = 1e-8
 """Directions in which the arms reach less far than this, relative to the widest, do not belong to their span."""

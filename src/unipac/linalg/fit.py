@@ -11,13 +11,10 @@ basis of ``design.Span``; what lies outside of it by its tolerance is a bias, no
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.design import Span
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Fit:

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._constants import TIE
 from unipac._jit import jit
 from unipac.linalg import ridge
-
-Array = NDArray[np.float64]
 
 SINGLE, DISJOINT, NESTED = 0, 1, 2
 

@@ -33,11 +33,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
-
-Array = NDArray[np.float64]
 
 
 @jit

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac.linalg.levels import MOST_LEVELS, SINGLE
-
-Array = NDArray[np.float64]
 
 RESIDUAL = 1e-4
 """M = (I + E) R⁻ᵀ with ‖E‖ up to here passes for rounding; widths are then right up to this factor."""

@@ -18,13 +18,11 @@ import math
 from typing import NamedTuple, SupportsFloat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.logs.log import Log
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 MOST_PAIRED = 30
 """Up to this dimension all products of two entries are looked at."""

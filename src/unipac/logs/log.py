@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._inputs import check_norms, check_rewards, floats, read_only
 from unipac.envs import BanditInstance
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 """Relative; by so much a propensity may differ from 1/n and the choice still be uniform."""
@@ -176,7 +174,7 @@ def uniform(instance: BanditInstance, rounds: int, *, seed: int = 0) -> Log:
     return Log(drawn.actions, index, drawn.rewards[np.arange(rounds), index], np.full(rounds, 1.0 / n))
 
 
-def _stacked(sets: Any, rounds: int) -> tuple[Array, IntArray, IntArray]:
+def _stacked(sets: Any, rounds: int) -> tuple[Array, Integers, Integers]:
     """All vectors one below the other, where the set of each round begins, and how many it has."""
     try:
         array = np.asarray(sets, dtype=np.float64)

@@ -20,14 +20,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.verdict import contradict
 from unipac.logs.log import Log
 
-Array = NDArray[np.float64]
 Policy = Callable[[Array], Any] | ArrayLike
 
 ROUNDING = 1e-9

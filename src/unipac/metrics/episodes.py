@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.metrics._arrays import FloatArray, moderate, numbers
+from unipac._arrays import Array
+from unipac.metrics._arrays import moderate, numbers
 
 
 def aggregate_certificate(
     bounds: ArrayLike, rewards: ArrayLike, *, horizon: int, delta: float = 0.05
-) -> FloatArray:
+) -> Array:
     """A bound on the regret after each episode, from what an agent can see.
 
     If `bounds` are upper bounds on V*_1 (those of a certified agent are, with its own probability), then with
@@ -40,11 +41,11 @@ def aggregate_certificate(
             f"bounds and rewards must be of one shape (K,) without NaN, got {upper.shape} and {seen.shape}"
         )
     chance = aggregate_slack(np.arange(1, len(upper) + 1), horizon=horizon, delta=delta)
-    certificate: FloatArray = np.cumsum(upper - seen) + chance
+    certificate: Array = np.cumsum(upper - seen) + chance
     return certificate
 
 
-def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -> FloatArray:
+def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -> Array:
     """The second term of `aggregate_certificate` after so many episodes.
 
     Args:
@@ -60,5 +61,5 @@ def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -
     check.require(bool(((n >= 1) & (n <= 2.0**62)).all()), "episodes", "from 1 to 2^62", episodes)
     H = check.count("horizon", horizon, most=check.LARGEST_COUNT)
     failure = math.log(1 / check.probability("delta", delta))
-    slack: FloatArray = H * np.sqrt(n * (np.log(n * (n + 1)) + failure) / 2)
+    slack: Array = H * np.sqrt(n * (np.log(n * (n + 1)) + failure) / 2)
     return slack

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac.metrics._arrays import FloatArray, moderate, numbers
+from unipac._arrays import Array
+from unipac.metrics._arrays import moderate, numbers
 
 
-def regret(gaps: ArrayLike) -> FloatArray:
+def regret(gaps: ArrayLike) -> Array:
     """Cumulative regret after each round, of the shape of `gaps`.
 
     Example:
@@ -50,7 +51,7 @@ def mistakes(gaps: ArrayLike, eps: ArrayLike) -> np.int64 | NDArray[np.int64]:
     return counts.reshape(gaps.shape[:-1] + eps.shape)[()]
 
 
-def last_iterate_envelope(gaps: ArrayLike) -> FloatArray:
+def last_iterate_envelope(gaps: ArrayLike) -> Array:
     """The largest gap from each round on: sup over s >= t of gap_s, of the shape of `gaps`.
 
     It tends to 0 exactly if the gaps converge to 0.
@@ -106,7 +107,7 @@ def coverage(covered: ArrayLike) -> float:
     return float(covered.all(axis=-1).mean())
 
 
-def _checked(gaps: ArrayLike) -> FloatArray:
+def _checked(gaps: ArrayLike) -> Array:
     gaps = numbers("gaps", gaps)
     if gaps.ndim == 0:
         raise ValueError(f"gaps must have an axis of rounds, got the scalar {gaps}")

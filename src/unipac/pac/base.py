@@ -18,17 +18,15 @@ from collections.abc import Generator
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import Agent, accepted, agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Integers
 from unipac._inputs import LARGEST_REWARD, check_norms, floats, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import BanditInstance
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LARGEST_BATCH = 2**53
 """Counts up to here are exact as float64."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Integers
 from unipac._inputs import floats, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import CandidateMDP, FiniteMDP
 from unipac.envs.play.visits import RANDOM, largest_return, visits
 from unipac.pac.base import Batch
 from unipac.pac.planning import PolicySearch
-
-Integers = NDArray[np.int64]
 
 
 @agent

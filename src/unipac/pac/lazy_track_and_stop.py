@@ -18,17 +18,15 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.linalg.design import Span
 from unipac.pac.base import Request, Steps
 from unipac.pac.phases import TargetedSearch, better
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from unipac import _declarations as declare
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.pac.base import Request, Steps
 from unipac.pac.phases import TargetedSearch
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 
 @jit

@@ -20,15 +20,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.pac.base import Request, Steps
 from unipac.pac.episodes import FunctionSearch
 from unipac.pac.planning import MOST_SAMPLES, Found
-
-Array = NDArray[np.float64]
 
 
 @agent

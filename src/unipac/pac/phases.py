@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import check_norms, floats, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac.linalg.design import RANK, Span, allocate
 from unipac.linalg.fit import Fit
 from unipac.pac.base import BestArm, Request
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @agent

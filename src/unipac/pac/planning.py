@@ -10,19 +10,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import floats, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import DiscountedMDP
 from unipac.envs.mdps.discounted import discount_factor
 from unipac.pac.base import Batch, Search
 from unipac.theory import sampling
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_SAMPLES = 2**50
 """Of one anchor in one batch: counts stay exact as float64."""

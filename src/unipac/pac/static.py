@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.linalg.design import Span
 from unipac.pac.base import Request, Steps
 from unipac.pac.phases import TargetedSearch, better
-
-Array = NDArray[np.float64]
 
 TIED = 1e-9
 """Relative: what is closer to the least than this is as good."""

@@ -28,15 +28,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import floats
 from unipac._jit import jit
 from unipac.theory.bounds import largest_number
-
-Array = NDArray[np.float64]
 
 MOST = 2**62
 """Larger counts than this are none."""

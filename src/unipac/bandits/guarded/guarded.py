@@ -26,10 +26,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._inputs import check_norms
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.state import GuardAgent
@@ -41,8 +41,6 @@ from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict
 from unipac.envs import BanditInstance
 from unipac.registry import AGENTS
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled import kernels as single
 from unipac.bandits.levelled.confidence import Confidence
@@ -29,8 +30,6 @@ from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 _mixture = jit(radii._mixture)
 _level_delta = jit(radii._level_delta)

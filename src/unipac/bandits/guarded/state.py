@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels
@@ -25,9 +26,6 @@ from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_factors
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
-
-Array = NDArray[np.float64]
-
 
 KEPT = 256
 """For so many actions scratch memory is kept."""

@@ -10,11 +10,11 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
@@ -37,8 +37,6 @@ from unipac.linalg.levels import (
 from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
 from unipac.theory import bounds as theory
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
 
 INITIAL_LEVELS = 8
 NOTHING = -1

@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
-
-Array = NDArray[np.float64]
 
 BISECTIONS = 90
 """Enough to halve the range of log(t/(1 − t)), about 100 wide, down to rounding."""

@@ -13,14 +13,12 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac.bandits.levelled.ball import bound_all
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Trace
 from unipac.linalg import ridge
-
-Array = NDArray[np.float64]
 
 if TYPE_CHECKING:
     _Base = BanditAgent

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
@@ -24,8 +25,6 @@ from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.fast.fixed_actions import Table
 from unipac.linalg.levels import SINGLE, Levels, add, level_of, top
-
-Array = NDArray[np.float64]
 
 State = Array
 """Confidence, Levels, and the values of one action by level, in one array: Numba is slow to receive each.

@@ -10,10 +10,10 @@ import functools
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Trace
@@ -21,8 +21,6 @@ from unipac.bandits.regressions import agent as models
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_growth
-
-Array = NDArray[np.float64]
 
 
 @agent

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac.bandits.phased_elimination.phases import PhasedAgent, Phases
 from unipac.linalg.design import Design, Span, allocate, g_optimal
 from unipac.linalg.fit import Fit
 from unipac.theory.elimination import phase_log, phased_elimination_mistake_bound
 
-Array = NDArray[np.float64]
 TOLERANCE = 0.05
 
 

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import ArrayParameter
+from unipac._arrays import Array
 from unipac._inputs import floats
 from unipac._jit import jit
+from unipac._parameters import ArrayParameter
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict
 from unipac.envs import BanditInstance
-
-Array = NDArray[np.float64]
 
 
 class Phases(NamedTuple):

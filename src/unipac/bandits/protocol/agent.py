@@ -9,20 +9,19 @@ from collections.abc import Iterator
 from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac import _notebook as notebook
 from unipac._actions import Actions
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms
 from unipac.bandits.protocol.algorithm import BanditAlgorithm
 from unipac.bandits.protocol.inputs import logged_levels, logged_rounds, truth_vector
 from unipac.bandits.protocol.play import instance_rounds, play_arrays, play_instance, refuse, traces
 from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace
 from unipac.envs import BanditInstance, Rounds
-
-Array = NDArray[np.float64]
 
 ONCE = 1
 

@@ -16,19 +16,18 @@ import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._agents import accepted, agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array
 from unipac._inputs import action_array, check_norms, read_only
+from unipac._parameters import OptionalArrayParameter
 from unipac.bandits.protocol.inputs import noise_scales
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Decision, Level, Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.envs import BanditInstance
-
-Array = NDArray[np.float64]
 
 LARGEST_DIM = 2**16
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import action_array, check_norms, check_rewards, floats
-
-Array = NDArray[np.float64]
 
 
 def truth_vector(truth: ArrayLike | None, dim: int) -> Array:

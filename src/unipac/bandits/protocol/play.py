@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from typing import SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.algorithm import BanditAlgorithm
 from unipac.bandits.protocol.inputs import offered_rounds, truth_vector
 from unipac.bandits.protocol.records import Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance
-
-Array = NDArray[np.float64]
 
 LARGEST_TRACE = 2**40
 

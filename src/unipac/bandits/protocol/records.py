@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _notebook as notebook
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac._notebook import as_json
-
-Array = NDArray[np.float64]
 
 
 @final

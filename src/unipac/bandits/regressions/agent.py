@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unipac import _declarations as declare
 from unipac._agents import agent
+from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac._memory import require_room
 from unipac.bandits.protocol.agent import BanditAgent
@@ -24,8 +25,6 @@ from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
 from unipac.theory import radii
 from unipac.theory.elimination import fixed_design
-
-Array = NDArray[np.float64]
 
 MISSING = -1
 """The entry of a regression that has no data and no place yet."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._inputs import check_norms
 from unipac.bandits.protocol.verdict import Verdict
 from unipac.bandits.regressions.agent import RegressionsAgent, insert
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 

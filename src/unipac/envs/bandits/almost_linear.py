@@ -3,7 +3,7 @@
 import numpy as np
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.bandits.contexts import _on_sphere, draw_on_sphere
 from unipac.envs.bandits.instance import BanditInstance
 
@@ -12,22 +12,22 @@ _WAVES = 20.0
 
 
 class _Misspecified(BanditInstance):
-    linear: FloatArray
-    along: FloatArray
+    linear: Array
+    along: Array
     zeta: float
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         if self.actions is None:
             draw_on_sphere(rng, actions.reshape(-1), self.dim, actions.size)
         else:
             actions[:] = self.actions
         means[:] = self._mean(actions)
 
-    def _mean(self, actions: FloatArray) -> FloatArray:
+    def _mean(self, actions: Array) -> Array:
         bias = np.cos(_WAVES * (actions @ self.along))
         return np.asarray(actions @ self.linear + self.zeta * bias)
 
-    def _arm_means(self) -> FloatArray:
+    def _arm_means(self) -> Array:
         return super()._arm_means() if self.actions is None else self._mean(self.actions)
 
 

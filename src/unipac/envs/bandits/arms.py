@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.bandits.instance import BanditInstance, NoiseKind
 
 _NORM_TOLERANCE = 1e-12
 
 
 class _FixedArms(BanditInstance):
-    actions: FloatArray
-    theta: FloatArray
+    actions: Array
+    theta: Array
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         actions[:] = self.actions
         means[:] = self._arm_means()
 

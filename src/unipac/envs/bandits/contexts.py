@@ -4,19 +4,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import floats
 from unipac._jit import jit
-from unipac.envs.arrays import FloatArray
 from unipac.envs.bandits.instance import BanditInstance, NoiseKind
 
 _PIECE = 64  # rounds that stay in the cache while they are made
 
 
 class _Sphere(BanditInstance):
-    theta: FloatArray
+    theta: Array
     shortest: float
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         draw_on_sphere(rng, actions.reshape(-1), self.dim, _PIECE * self.n_actions * self.dim)
         for first in range(0, self.block, _PIECE):
             piece = actions[first : first + _PIECE]
@@ -62,10 +62,10 @@ def sphere(
 
 class _UnevenSphere(_Sphere):
     uneven = True
-    scales: FloatArray
-    shares: FloatArray
+    scales: Array
+    shares: Array
 
-    def _scales(self, rng: np.random.Generator) -> FloatArray:
+    def _scales(self, rng: np.random.Generator) -> Array:
         rank = np.searchsorted(np.cumsum(self.shares[:-1]), rng.random(self.block), side="right")
         return np.asarray(self.scales[rank])
 
@@ -129,10 +129,10 @@ def _filling_width2(level: int) -> float:
 
 
 class _Filling(BanditInstance):
-    theta: FloatArray
-    lengths: FloatArray
+    theta: Array
+    lengths: Array
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         number = index * self.block + np.arange(self.block)
         length = self.lengths[np.minimum(number // self.dim, len(self.lengths) - 1)]
         actions[:] = (length[:, None] * np.eye(self.dim)[number % self.dim])[:, None]
@@ -167,14 +167,14 @@ def filling(dim: int = 2, levels: int = 5, *, noise: float = 1.0) -> BanditInsta
     return instance
 
 
-def _on_sphere(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+def _on_sphere(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     points = rng.standard_normal(shape)
     points /= np.sqrt(np.einsum("...d,...d->...", points, points))[..., None]
     return points
 
 
 @jit
-def draw_on_sphere(rng: np.random.Generator, points: FloatArray, dim: int, piece: int) -> None:
+def draw_on_sphere(rng: np.random.Generator, points: Array, dim: int, piece: int) -> None:
     """Fill ``points``, flat, with uniform points of the unit sphere, ``piece`` entries at a time.
 
     These are the bits of ``_on_sphere``: numbers come from the generator in the same order, and the squared

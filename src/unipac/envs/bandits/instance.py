@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, integers, read_only
+from unipac._arrays import Array
+from unipac.envs.arrays import integers, read_only
 from unipac.envs.bandits.pulls import Normals, signs, sum_pulls
 from unipac.envs.bandits.rounds import Rounds
 from unipac.envs.streams import Stream, stream_of
@@ -72,9 +73,9 @@ class BanditInstance(ABC):
         dim: int,
         n_actions: int,
         *,
-        theta: FloatArray | None = None,
+        theta: Array | None = None,
         norm: float | None = None,
-        actions: FloatArray | None = None,
+        actions: Array | None = None,
         noise: float = 0.0,
         noise_kind: NoiseKind = "gaussian",
     ) -> None:
@@ -95,7 +96,7 @@ class BanditInstance(ABC):
         self._latest: tuple[object, Rounds] | None = None
         self._spare: list[Rounds] = []
         self._normals = Normals()
-        self._means: FloatArray | None = None
+        self._means: Array | None = None
 
     def __repr__(self) -> str:
         noise = f"{self.noise_kind} noise {self.noise:g}" if self.noise else "no noise"
@@ -186,7 +187,7 @@ class BanditInstance(ABC):
 
     def pulls(
         self, arms: ArrayLike, counts: ArrayLike, *, batch: int, seed: int | np.random.SeedSequence
-    ) -> FloatArray:
+    ) -> Array:
         """Sums of the rewards of ``counts[i]`` pulls of arm ``arms[i]``, each with its own noise.
 
         The sums are drawn from their exact distribution, whatever the counts, in one step. They are a
@@ -229,7 +230,7 @@ class BanditInstance(ABC):
             check.count(f"counts[{bad}]", int(times[bad]), least=0, most=check.LARGEST_COUNT)
         return sums
 
-    def _arm_means(self) -> FloatArray:
+    def _arm_means(self) -> Array:
         """Mean rewards of the fixed actions, (n,)."""
         if self._means is None:
             if self.actions is None or self.theta is None:
@@ -239,21 +240,21 @@ class BanditInstance(ABC):
         return self._means
 
     @abstractmethod
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         """Write actions (block, n, d) and means (block, n) of block `index`.
 
         A subclass whose action set never changes gets arrays (n, d) and (n,) and draws nothing.
         """
 
-    def _scales(self, rng: np.random.Generator) -> FloatArray:
+    def _scales(self, rng: np.random.Generator) -> Array:
         """The scale of the noise of each round of one block, (block,); where `uneven`."""
         raise NotImplementedError
 
-    def _noise(self, rng: np.random.Generator) -> FloatArray:
+    def _noise(self, rng: np.random.Generator) -> Array:
         """The noise of one block, (block,)."""
         return self._noise_of(rng, self.noise)
 
-    def _noise_of(self, rng: np.random.Generator, scale: float | FloatArray) -> FloatArray:
+    def _noise_of(self, rng: np.random.Generator, scale: float | Array) -> Array:
         """Noise of this scale, or of one for each round of a block."""
         if self.noise == 0.0:
             return np.zeros(self.block)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, read_only
+from unipac._arrays import Array
+from unipac.envs.arrays import read_only
 from unipac.envs.bandits.instance import BanditInstance
 
 
@@ -42,7 +43,7 @@ class SwitchingArms(BanditInstance):
         self._forced_means = self._forced_arms @ theta
         self._free_means = self._free_arms @ theta
 
-    def _contexts(self, index: int, rng: np.random.Generator, actions: FloatArray, means: FloatArray) -> None:
+    def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         first = index * self.block
         forced = np.zeros(self.block, dtype=np.bool_)
         for begin, end in self._runs:
@@ -64,9 +65,9 @@ class SwitchingArms(BanditInstance):
         return max(self._runs[run][1] - k, 0)
 
     @property
-    def forced_action(self) -> FloatArray:
+    def forced_action(self) -> Array:
         """(d,): one of the actions of a forced round."""
-        action: FloatArray = self._forced_arms[0]
+        action: Array = self._forced_arms[0]
         return action
 
     @property

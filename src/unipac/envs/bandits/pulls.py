@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
-from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.streams import is_same, stream_of
 
 _BATCHES = 1024  # batches of pulls whose noise is drawn at once
@@ -18,9 +18,9 @@ class Normals:
     """Standard normal numbers for batches of pulls; those of some batches are drawn at once and kept."""
 
     def __init__(self) -> None:
-        self._latest: tuple[int, int | np.random.SeedSequence, FloatArray] | None = None
+        self._latest: tuple[int, int | np.random.SeedSequence, Array] | None = None
 
-    def of(self, count: int, batch: int, seed: int | np.random.SeedSequence) -> tuple[FloatArray, int]:
+    def of(self, count: int, batch: int, seed: int | np.random.SeedSequence) -> tuple[Array, int]:
         """An array with the standard normal numbers of this batch, and the row where they are."""
         block, row = divmod(batch, _BATCHES)
         latest = self._latest
@@ -33,7 +33,7 @@ class Normals:
         return np.concatenate([latest[2][row], later])[None], 0
 
 
-def signs(times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> FloatArray:
+def signs(times: Integers, batch: int, seed: int | np.random.SeedSequence) -> Array:
     """Sums of so many signs, (1, m)."""
     heads = stream_of(seed).generator(batch, _PULLS).binomial(np.maximum(times, 0), 0.5)
     return np.asarray(2 * heads - times, dtype=np.float64)[None]
@@ -41,14 +41,14 @@ def signs(times: IntArray, batch: int, seed: int | np.random.SeedSequence) -> Fl
 
 @jit
 def sum_pulls(
-    means: FloatArray,
-    arms: IntArray,
-    counts: IntArray,
-    drawn: FloatArray,
+    means: Array,
+    arms: Integers,
+    counts: Integers,
+    drawn: Array,
     row: int,
     noise: float,
     gaussian: bool,
-    sums: FloatArray,
+    sums: Array,
 ) -> int:
     """Write the sums; a row of ``drawn`` has standard normal numbers, or else sums of signs.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 
 
 class _Arrays(NamedTuple):
-    actions: FloatArray
-    means: FloatArray
-    rewards: FloatArray
+    actions: Array
+    means: Array
+    rewards: Array
 
 
 class Rounds(_Arrays):
@@ -31,11 +31,9 @@ class Rounds(_Arrays):
         ((10, 4, 3), (10, 4), (10, 4))
     """
 
-    noise: FloatArray | None
+    noise: Array | None
 
-    def __new__(
-        cls, actions: FloatArray, means: FloatArray, rewards: FloatArray, noise: FloatArray | None = None
-    ) -> Rounds:
+    def __new__(cls, actions: Array, means: Array, rewards: Array, noise: Array | None = None) -> Rounds:
         """With the noise beside the tuple: it unpacks to three arrays with and without."""
         made = super().__new__(cls, actions, means, rewards)
         made.noise = noise

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.catalogue import MDPS
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
@@ -93,5 +93,5 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         self._stage = self.mdp.horizon + 1 if self.mdp.terminal[self._state] else self._stage + 1
         return np.int64(self._state), reward, self._stage > self.mdp.horizon, False, {"stage": self._stage}
 
-    def _draw(self, probabilities: FloatArray) -> int:
+    def _draw(self, probabilities: Array) -> int:
         return int(self.np_random.choice(len(probabilities), p=probabilities))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
@@ -22,7 +22,7 @@ class CandidateMDP(FiniteMDP):
         (True, (4, 2, 3, 2))
     """
 
-    candidates: FloatArray
+    candidates: Array
 
 
 def random_candidates(

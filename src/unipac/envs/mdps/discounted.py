@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, IntArray, integers
+from unipac._arrays import Array, Integers
+from unipac.envs.arrays import integers
 from unipac.envs.mdps import planning, tables
 from unipac.envs.streams import stream_of
 
@@ -87,11 +88,11 @@ class DiscountedMDP:
         self.discount = discount_factor("discount", discount)
         both = (anchors is None) == (coefficients is None)
         check.require(both, "anchors", "given together with coefficients", anchors)
-        self.anchors: IntArray | None = None
-        self.coefficients: FloatArray | None = None
+        self.anchors: Integers | None = None
+        self.coefficients: Array | None = None
         if anchors is not None and coefficients is not None:
             self._read_anchors(anchors, coefficients)
-        self._optimum: tuple[FloatArray, IntArray] | None = None
+        self._optimum: tuple[Array, Integers] | None = None
 
     def _read_anchors(self, anchors: ArrayLike, coefficients: ArrayLike) -> None:
         pairs = self.n_states * self.n_actions
@@ -110,29 +111,29 @@ class DiscountedMDP:
         size = f"{self.n_states} states, {self.n_actions} actions"
         return f"<{self.name}: {size}, discount {self.discount:g}{anchored}>"
 
-    def optimal_value(self) -> FloatArray:
+    def optimal_value(self) -> Array:
         """V*, the best expected discounted sum of rewards from each state, (S,)."""
         return self._optimal()[0].copy()
 
-    def optimal_policy(self) -> IntArray:
+    def optimal_policy(self) -> Integers:
         """An optimal action for each state, (S,)."""
         return self._optimal()[1].copy()
 
-    def optimal_q(self) -> FloatArray:
+    def optimal_q(self) -> Array:
         """Q*, (S, A)."""
-        found: FloatArray = self.rewards + self.discount * self.transitions @ self._optimal()[0]
+        found: Array = self.rewards + self.discount * self.transitions @ self._optimal()[0]
         return found
 
-    def policy_value(self, policy: ArrayLike) -> FloatArray:
+    def policy_value(self, policy: ArrayLike) -> Array:
         """V^π of a policy, given by the action of each state: integers (S,)."""
         return self._value(planning.integers("policy", policy, (self.n_states,), self.n_actions))
 
-    def _value(self, policy: IntArray) -> FloatArray:
+    def _value(self, policy: Integers) -> Array:
         every = np.arange(self.n_states)
         P, r = self.transitions[every, policy], self.rewards[every, policy]
         return np.asarray(np.linalg.solve(np.eye(self.n_states) - self.discount * P, r), dtype=np.float64)
 
-    def _optimal(self) -> tuple[FloatArray, IntArray]:
+    def _optimal(self) -> tuple[Array, Integers]:
         """By policy iteration, computed once; it stops where values no longer rise by more than rounding."""
         if self._optimum is None:
             policy = self.rewards.argmax(axis=1)
@@ -150,7 +151,7 @@ class DiscountedMDP:
 
     def pulls(
         self, arms: ArrayLike, counts: ArrayLike, *, batch: int, seed: int | np.random.SeedSequence
-    ) -> IntArray:
+    ) -> Integers:
         """How often each next state came in ``counts[i]`` samples of the pair ``arms[i]``.
 
         In one step, whatever the counts; a function of the seed, the number of the batch, pairs and counts.
@@ -177,7 +178,7 @@ class DiscountedMDP:
         rng = stream_of(seed).generator(check.count("batch", batch, least=0))
         return self._arrivals(rng, rows, times)
 
-    def _arrivals(self, rng: np.random.Generator, rows: IntArray, times: IntArray) -> IntArray:
+    def _arrivals(self, rng: np.random.Generator, rows: Integers, times: Integers) -> Integers:
         P = self.transitions.reshape(self.rewards.size, -1)[rows]
         return rng.multinomial(times, P / P.sum(axis=1, keepdims=True)).astype(np.int64).reshape(P.shape)
 
@@ -204,7 +205,7 @@ class Simulator:
         self._rng = stream_of(seed).generator(0, _SAMPLES)
         self.samples = 0
 
-    def sample(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex = 1) -> IntArray:
+    def sample(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex = 1) -> Integers:
         """So many next states of each pair.
 
         Args:
@@ -226,7 +227,7 @@ class Simulator:
         self.samples += drawn.size
         return drawn
 
-    def arrivals(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex) -> IntArray:
+    def arrivals(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex) -> Integers:
         """How often each next state came in so many samples of each pair, (m, S); in one step."""
         n = check.count("n", n, least=0, most=check.LARGEST_COUNT)
         pairs = self._pairs(states, actions)
@@ -234,12 +235,12 @@ class Simulator:
         self.samples += len(pairs) * n
         return drawn
 
-    def _pairs(self, states: ArrayLike, actions: ArrayLike) -> IntArray:
+    def _pairs(self, states: ArrayLike, actions: ArrayLike) -> Integers:
         shape = np.shape(states)
         check.require(len(shape) == 1, "states", "of shape (m,)", shape)
         s = planning.integers("states", states, shape, self._mdp.n_states)
         a = planning.integers("actions", actions, shape, self._mdp.n_actions)
-        pairs: IntArray = s * self._mdp.n_actions + a
+        pairs: Integers = s * self._mdp.n_actions + a
         return pairs
 
 

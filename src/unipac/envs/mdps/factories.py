@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.linear_mdp import LinearMDP
 
@@ -283,20 +283,18 @@ def lsvi_killer(forced: int = 1000) -> LSVIKiller:
     return mdp
 
 
-def _one_hot(
-    name: str, transitions: FloatArray, rewards: FloatArray, initial: FloatArray, horizon: int
-) -> LinearMDP:
+def _one_hot(name: str, transitions: Array, rewards: Array, initial: Array, horizon: int) -> LinearMDP:
     """An MDP with the same transitions (S, A, S) and rewards (S, A) at all stages."""
     features = _eye(*rewards.shape)
     return LinearMDP(features, transitions, rewards, initial, name=name, horizon=horizon)
 
 
-def _eye(n_states: int, n_actions: int) -> FloatArray:
+def _eye(n_states: int, n_actions: int) -> Array:
     """One-hot features of all pairs."""
     return np.eye(n_states * n_actions).reshape(n_states, n_actions, -1)
 
 
-def start_at_first(n_states: int) -> FloatArray:
+def start_at_first(n_states: int) -> Array:
     """All episodes start in state 0."""
     return np.eye(1, n_states).ravel()
 

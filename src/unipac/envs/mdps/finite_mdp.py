@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._inputs import LARGEST_REWARD
-from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.mdps import planning, tables
 from unipac.envs.mdps.planning import Optimum
 
@@ -107,12 +107,12 @@ class FiniteMDP:
         return self.horizon, self.n_states, self.n_actions
 
     @property
-    def transitions(self) -> FloatArray:
+    def transitions(self) -> Array:
         """P as (H, S, A, S); where one table serves all stages, a view that takes no memory."""
         return self._all_stages(self.tables)
 
     @property
-    def rewards(self) -> FloatArray:
+    def rewards(self) -> Array:
         """Expected rewards as (H, S, A), likewise."""
         return self._all_stages(self.reward_tables)
 
@@ -122,16 +122,16 @@ class FiniteMDP:
         paid = self.reward_tables if self.arrival_rewards is None else self.arrival_rewards
         return len(self.tables) == 1 and len(paid) == 1
 
-    def optimal_value(self) -> FloatArray:
+    def optimal_value(self) -> Array:
         """V*_1, the best expected sum of rewards from each first state, (S,)."""
-        first: FloatArray = self.optimal_values()[0]
+        first: Array = self.optimal_values()[0]
         return first
 
-    def optimal_values(self) -> FloatArray:
+    def optimal_values(self) -> Array:
         """V* for all stages, (H + 1, S); the last row is 0."""
         return self._optimal().values
 
-    def optimal_q(self) -> FloatArray:
+    def optimal_q(self) -> Array:
         """Q*, (H, S, A)."""
         return self._optimal().q
 
@@ -144,7 +144,7 @@ class FiniteMDP:
             self._optimum = optimum
         return self._optimum
 
-    def _all_stages(self, kept: FloatArray) -> FloatArray:
+    def _all_stages(self, kept: Array) -> Array:
         return kept if len(kept) == self.horizon else np.broadcast_to(kept, (self.horizon, *kept.shape[1:]))
 
     def _read_terminal(self, terminal: ArrayLike | None) -> NDArray[np.bool_]:
@@ -165,7 +165,7 @@ class FiniteMDP:
         marked.setflags(write=False)
         return marked
 
-    def _places(self, kept: FloatArray) -> tuple[str | None, ...]:
+    def _places(self, kept: Array) -> tuple[str | None, ...]:
         """Names of the axes, for errors: there is no stage to name where one table serves all."""
         return (PLACES[0] if len(kept) == self.horizon else None, *PLACES[1:])
 
@@ -193,7 +193,7 @@ def optimal(mdp: FiniteMDP) -> Optimum:
     return optimum
 
 
-def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
+def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> Array:
     """Value of a policy that depends on the stage and the state.
 
     Args:
@@ -210,7 +210,7 @@ def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
     """
     check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
     horizon, n_states, n_actions = mdp.rewards_shape
-    action: IntArray = planning.integers("policy", policy, (horizon, n_states), n_actions)[:, None]
+    action: Integers = planning.integers("policy", policy, (horizon, n_states), n_actions)[:, None]
     no_level = np.zeros(action.shape, dtype=np.int64)
     values = np.zeros((horizon + 1, 1, n_states))
     P, r, reach = mdp.tables.copy(), mdp.reward_tables.copy(), planning.reach_of(mdp.tables)
@@ -220,7 +220,7 @@ def policy_value(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
 
 def _read_transitions(
     transitions: ArrayLike, pair: tuple[int | str, int | str], horizon: int | None
-) -> tuple[FloatArray, int]:
+) -> tuple[Array, int]:
     """The table that is kept, (T, S, A, S), and the horizon."""
     n_states, n_actions = pair
     one = (n_states, n_actions, n_states)
@@ -235,7 +235,7 @@ def _read_transitions(
     return tables.finite("transitions", _once(raw)), len(raw)
 
 
-def _read_rewards(rewards: ArrayLike, shape: tuple[int, int, int], on_arrival: bool) -> FloatArray:
+def _read_rewards(rewards: ArrayLike, shape: tuple[int, int, int], on_arrival: bool) -> Array:
     """(T', S, A), or (T', S, A, S) if they are given for each next state."""
     horizon, n_states, n_actions = shape
     pairs, arrivals = (n_states, n_actions), (n_states, n_actions, n_states)
@@ -260,12 +260,12 @@ def _once(raw: NDArray[np.generic]) -> NDArray[np.generic]:
 class _PairRewards(NamedTuple):
     """Rewards by stage and pair, (T, S, A)."""
 
-    expected: FloatArray
-    least: FloatArray
-    most: FloatArray
+    expected: Array
+    least: Array
+    most: Array
 
 
-def _of_pairs(transitions: FloatArray, rewards: FloatArray) -> _PairRewards:
+def _of_pairs(transitions: Array, rewards: Array) -> _PairRewards:
     """What a pair pays on average, at least and at most, over the next states that are possible."""
     stages = max(len(transitions), len(rewards))
     of_pairs = _PairRewards(*np.empty((3, stages, *transitions.shape[1:3])))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.factories import check_linear_size, start_at_first
 from unipac.envs.mdps.linear_mdp import LinearMDP
@@ -131,7 +131,7 @@ def _checked(
     return dim, horizon, gap, rng
 
 
-def _corners(dim: int) -> FloatArray:
+def _corners(dim: int) -> Array:
     """The actions, (2^(d-1), d - 1)."""
     bits = np.arange(2 ** (dim - 1))[:, None] >> np.arange(dim - 1) & 1
     return np.where(bits == 1, 1.0, -1.0)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac.envs.arrays import FloatArray, read_only
+from unipac._arrays import Array
+from unipac.envs.arrays import read_only
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.finite_mdp import PLACES, FiniteMDP
 
@@ -98,16 +99,16 @@ class LinearMDP(FiniteMDP):
         return f"{super()._size()}, dimension {self.dim}"
 
     @property
-    def measures(self) -> FloatArray:
+    def measures(self) -> Array:
         """θ, (H, d, S)."""
         return self._all_stages(self._measures)
 
     @property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Array:
         """μ, (H, d)."""
         return self._all_stages(self._weights)
 
-    def _check_linearity(self, rows: FloatArray, name: str) -> None:
+    def _check_linearity(self, rows: Array, name: str) -> None:
         expected = f"linear in the features (error at most {LINEAR_TOLERANCE:g})"
         for h, measure in enumerate(self._measures):
             P = self.tables[min(h, len(self.tables) - 1)]
@@ -122,7 +123,7 @@ class LinearMDP(FiniteMDP):
 
     @staticmethod
     def _refuse_errors(
-        name: str, errors: FloatArray, expected: str, stage: int | None, places: tuple[str, ...]
+        name: str, errors: Array, expected: str, stage: int | None, places: tuple[str, ...]
     ) -> None:
         too_large = errors > LINEAR_TOLERANCE
         if stage is None or not too_large.any():
@@ -156,7 +157,7 @@ class LinearMDP(FiniteMDP):
             )
 
 
-def largest_integral(measure: FloatArray, enough: float) -> tuple[float, float]:
+def largest_integral(measure: Array, enough: float) -> tuple[float, float]:
     """Bounds on the largest |Σ_s V(s) θ(s)| over all V with values in [-1, 1].
 
     Args:
@@ -185,7 +186,7 @@ def largest_integral(measure: FloatArray, enough: float) -> tuple[float, float]:
     return min(lower, upper), upper
 
 
-def _solved(rows: FloatArray, target: FloatArray, one_hot: bool) -> FloatArray:
+def _solved(rows: Array, target: Array, one_hot: bool) -> Array:
     """What is linear in the features with the smallest norm, (T, d, n), for the targets (T, S, A, n)."""
     flat = target.reshape(len(target), len(rows), -1)
     if one_hot:

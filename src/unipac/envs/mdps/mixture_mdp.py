@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, read_only
+from unipac._arrays import Array
+from unipac.envs.arrays import read_only
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
@@ -85,12 +86,12 @@ class MixtureMDP(FiniteMDP):
         return f"{super()._size()}, dimension {self.dim}"
 
     @property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Array:
         """θ, (H, d)."""
         return self._all_stages(self._weights)
 
 
-def _read_weights(weights: ArrayLike, dim: int, horizon: int | None) -> tuple[FloatArray, int]:
+def _read_weights(weights: ArrayLike, dim: int, horizon: int | None) -> tuple[Array, int]:
     """(H, d), or (1, d) where all stages have the same; and the horizon."""
     expected = f"(H, {dim}), or ({dim},) with horizon="
     raw = tables.numbers("weights", weights, expected)
@@ -102,7 +103,7 @@ def _read_weights(weights: ArrayLike, dim: int, horizon: int | None) -> tuple[Fl
     return tables.finite("weights", raw), len(raw)
 
 
-def model_ensemble(models: ArrayLike, f: ArrayLike | None = None) -> FloatArray:
+def model_ensemble(models: ArrayLike, f: ArrayLike | None = None) -> Array:
     """Features of MDPs that are mixtures of given models, with weights linear in f(s, a) (after Modi et al., 2020).
 
     P(s' | s, a) = Σ_k <w_k, f(s, a)> P_k(s' | s, a) is linear in φ(s, a, s') = vec(P_k(s' | s, a) f(s, a)^T).

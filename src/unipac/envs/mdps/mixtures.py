@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.factories import ForcedFirst, river_swim
 from unipac.envs.mdps.mixture_mdp import MixtureMDP, model_ensemble
@@ -103,7 +103,7 @@ class VTRKiller(ForcedFirst, MixtureMDP):
 
     def forced_episode(
         self,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array, Array]:
         """Many forced episodes at their mean, for ``agent.absorb``: the next states as shares.
 
         The second stage, from which nothing is learned, is left out.

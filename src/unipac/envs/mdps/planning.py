@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
-from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.mdps import tables
 
 
@@ -31,14 +31,14 @@ class Optimum(NamedTuple):
         ((4, 3), (3, 3, 2), [1, 1, 1])
     """
 
-    values: FloatArray
-    q: FloatArray
-    policy: IntArray
+    values: Array
+    q: Array
+    policy: Integers
 
 
 def level_policy_value(
     transitions: ArrayLike, rewards: ArrayLike, actions: ArrayLike, next_level: ArrayLike
-) -> FloatArray:
+) -> Array:
     """Value of a policy that depends on the stage, the state and the level of the stage before.
 
     In state s with level p at stage h the action is a = ``actions[h-1, s, p]``, and the next state s'
@@ -83,7 +83,7 @@ def stage_entry(length: int, h: int) -> int:
     return h if length > 1 else 0
 
 
-def reach_of(transitions: FloatArray) -> IntArray:
+def reach_of(transitions: Array) -> Integers:
     """The first possible next state of each pair and one more than the last, (T, S, A, 2).
 
     Most states of a large MDP lead to a few others: kernels look at these only.
@@ -100,12 +100,12 @@ def reach_of(transitions: FloatArray) -> IntArray:
 
 @jit
 def optimal_values_into(
-    transitions: FloatArray,
-    reach: IntArray,
-    rewards: FloatArray,
-    values: FloatArray,
-    q: FloatArray,
-    policy: IntArray,
+    transitions: Array,
+    reach: Integers,
+    rewards: Array,
+    values: Array,
+    q: Array,
+    policy: Integers,
 ) -> None:
     """Fill V* (H + 1, S), Q* (H, S, A) and the first optimal actions (H, S); V*_{H+1} is set to 0."""
     horizon, n_states, n_actions = q.shape
@@ -130,13 +130,13 @@ def optimal_values_into(
 
 @jit
 def level_values_into(
-    transitions: FloatArray,
-    rewards: FloatArray,
-    action: IntArray,
-    level: IntArray,
+    transitions: Array,
+    rewards: Array,
+    action: Integers,
+    level: Integers,
     last: int,
-    values: FloatArray,
-    reach: IntArray | None = None,
+    values: Array,
+    reach: Integers | None = None,
 ) -> None:
     """The value of a policy that remembers a level, at stages ``last``, ..., 1; nothing is checked.
 
@@ -167,7 +167,7 @@ def level_values_into(
                 values[h, p, s] = total
 
 
-def integers(name: str, value: ArrayLike, shape: tuple[int, ...], limit: int) -> IntArray:
+def integers(name: str, value: ArrayLike, shape: tuple[int, ...], limit: int) -> Integers:
     """A fresh int64 array of the given shape with entries from 0 to limit - 1."""
     array = np.asarray(value)
     check.require(array.shape == shape, name, f"of shape {shape}", array.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray
+from unipac._arrays import Array
 from unipac.envs.mdps import tables
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
@@ -124,9 +124,7 @@ def _ends(row: list[Outcome]) -> list[float]:
     return sorted({reward for chance, _, reward, over in row if over and chance > 0})
 
 
-def _tables(
-    outcomes: list[list[Outcome]], n_states: int, n_actions: int, total: int
-) -> tuple[FloatArray, FloatArray]:
+def _tables(outcomes: list[list[Outcome]], n_states: int, n_actions: int, total: int) -> tuple[Array, Array]:
     """Transitions and mean rewards by next state, both (total, A, total)."""
     transitions = np.zeros((total, n_actions, total))
     rewards = np.zeros(transitions.shape)
@@ -150,7 +148,7 @@ def _shown(published: Any, state: int, action: int) -> object:
         return None
 
 
-def frozen_lake_tables(map_name: str, is_slippery: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+def frozen_lake_tables(map_name: str, is_slippery: bool) -> tuple[Array, Array, Array]:
     """Transitions (S, A, S), expected rewards (S, A) and first states (S,) of Gymnasium's FrozenLake-v1."""
     env: Any = gymnasium.make("FrozenLake-v1", map_name=map_name, is_slippery=is_slippery).unwrapped
     n_states, n_actions = int(env.observation_space.n), int(env.action_space.n)

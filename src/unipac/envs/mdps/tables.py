@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, read_only
+from unipac._arrays import Array
+from unipac.envs.arrays import read_only
 
 SUM_TOLERANCE = 1e-9
 """By so much the sum of a distribution may miss 1."""
@@ -29,7 +30,7 @@ def numbers(name: str, value: ArrayLike, expected: str) -> NDArray[np.generic]:
     return raw
 
 
-def array(name: str, value: ArrayLike, shape: Shape) -> FloatArray:
+def array(name: str, value: ArrayLike, shape: Shape) -> Array:
     """A read-only copy of finite numbers; a letter in the shape stands for any positive number."""
     expected = words(shape)
     raw = numbers(name, value, expected)
@@ -38,7 +39,7 @@ def array(name: str, value: ArrayLike, shape: Shape) -> FloatArray:
     return finite(name, raw)
 
 
-def finite(name: str, raw: NDArray[np.generic]) -> FloatArray:
+def finite(name: str, raw: NDArray[np.generic]) -> Array:
     """A read-only copy, if all numbers are finite."""
     copy = read_only(raw)
     wrong = np.argwhere(~np.isfinite(copy))
@@ -62,7 +63,7 @@ def words(shape: Shape) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def check_distributions(name: str, array: FloatArray, places: Sequence[str | None]) -> None:
+def check_distributions(name: str, array: Array, places: Sequence[str | None]) -> None:
     """Refuse rows, along the last axis, that are no distribution."""
     refuse(name, array < 0, "non-negative", array, (*places, "next state" if places else "state"))
     sums = array.sum(axis=-1)
@@ -73,7 +74,7 @@ def refuse(
     name: str,
     wrong: ArrayLike,
     expected: str,
-    values: FloatArray,
+    values: Array,
     places: Sequence[str | None],
     kind: str = "",
 ) -> None:

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._jit import inlined, jit
-from unipac.envs.arrays import FloatArray, IntArray
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 from unipac.envs.mdps.planning import reach_of, stage_entry
 
@@ -41,17 +41,17 @@ class World(NamedTuple):
     T is the number of stages H, or 1 where one table serves all of them, for each array by itself.
     """
 
-    tables: FloatArray
+    tables: Array
     """(T, S, A, S): transitions."""
-    cumulative: FloatArray
+    cumulative: Array
     """(T, S, A, S): sums of the transitions, for sampling."""
-    reach: IntArray
+    reach: Integers
     """(T, S, A, 2): the first possible next state and one more than the last, for ``level_values_into``."""
-    rewards: FloatArray
+    rewards: Array
     """(T, S, A): expected rewards."""
-    arrivals: FloatArray
+    arrivals: Array
     """(T, S, A, S): rewards by next state; (0, 0, 0, 0) where they do not depend on it."""
-    optimal: FloatArray
+    optimal: Array
     """(S,): V*_1."""
     terminal: NDArray[np.bool_]
     """(S,): states that end an episode."""
@@ -78,7 +78,7 @@ def world_of(mdp: FiniteMDP) -> World:
     return world
 
 
-def episode_uniforms(seed: int | np.random.SeedSequence, block: int, horizon: int) -> FloatArray:
+def episode_uniforms(seed: int | np.random.SeedSequence, block: int, horizon: int) -> Array:
     """The random numbers of one block of episodes, (1024, 1 + H).
 
     Example:
@@ -96,14 +96,14 @@ def episode_uniforms(seed: int | np.random.SeedSequence, block: int, horizon: in
     return np.random.default_rng(sequence).random((EPISODE_BLOCK, 1 + horizon))
 
 
-def first_states(mdp: FiniteMDP, uniforms: FloatArray) -> IntArray:
+def first_states(mdp: FiniteMDP, uniforms: Array) -> Integers:
     """First states for uniform random numbers, (n,) -> (n,)."""
     drawn = np.searchsorted(np.cumsum(mdp.initial), uniforms, side="right")
     return np.asarray(np.minimum(drawn, mdp.n_states - 1), dtype=np.int64)
 
 
 @jit
-def sample(cumulative: FloatArray, uniform: float) -> int:
+def sample(cumulative: Array, uniform: float) -> int:
     """The first state whose cumulative probability exceeds the uniform number."""
     first, last = 0, cumulative.size - 1
     if last < _FEW:
@@ -132,8 +132,8 @@ def reward_of(world: World, h: int, s: int, a: int, following: int) -> float:
 
 @jit
 def simulate(
-    world: World, action: IntArray, level: IntArray, start: int, uniforms: FloatArray
-) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
+    world: World, action: Integers, level: Integers, start: int, uniforms: Array
+) -> tuple[Integers, Integers, Integers, Array, Integers]:
     """One episode from state ``start``: state, action, level, reward and next state of each stage, (n,).
 
     n = H unless a terminal state ends the episode: then n is the stage of the last action, and the next

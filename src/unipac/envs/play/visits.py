@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-from unipac.envs.arrays import FloatArray, IntArray
+from unipac._arrays import Array, Integers
 from unipac.envs.mdps import planning
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 from unipac.envs.streams import stream_of
@@ -22,7 +22,7 @@ def visits(
     *,
     batch: int = 0,
     seed: int | np.random.SeedSequence = 0,
-) -> IntArray:
+) -> Integers:
     """How often each step (s, a, s') was taken at each stage in so many episodes.
 
     Given how many episodes are in each state, actions and next states are multinomial: so the counts have their exact
@@ -60,9 +60,9 @@ def visits(
     return counts
 
 
-def _exact(P: FloatArray) -> FloatArray:
+def _exact(P: Array) -> Array:
     """Distributions whose sums are as close to 1 as can be."""
-    found: FloatArray = P / P.sum(axis=-1, keepdims=True)
+    found: Array = P / P.sum(axis=-1, keepdims=True)
     return found
 
 

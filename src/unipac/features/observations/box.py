@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac._inputs import floats, read_only
 from unipac.features.observations.map import MOST_FEATURES, FeatureMap, is_discrete, spaces
-
-Array = NDArray[np.float64]
 
 UNBOUNDED = 1e30
 """Bounds from here on are those of a space without bounds: some environments write 3.4e38 for infinity."""

@@ -7,13 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.features.observations.box import BoxMap
 from unipac.features.observations.map import MOST_FEATURES
-
-Array = NDArray[np.float64]
 
 SMALLEST_BANDWIDTH = 1e-6
 """Below it, rounding of the observations would decide the features."""

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.features.observations.box import BoxMap, per_number
 from unipac.features.observations.map import MOST_FEATURES
-
-Array = NDArray[np.float64]
 
 
 class _Grids(BoxMap):

@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
-
-Array = NDArray[np.float64]
+from unipac._arrays import Array
 
 MOST_FEATURES = 100_000
 """Maps of a larger dimension d are refused: agents keep d × d matrices."""

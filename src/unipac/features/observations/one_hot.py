@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array
 from unipac.features.observations.map import FeatureMap, is_discrete, spaces
-
-Array = NDArray[np.float64]
 
 
 class OneHot(FeatureMap):

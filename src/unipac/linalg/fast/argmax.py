@@ -20,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import inlined, jit, reassociated
 from unipac.linalg import ridge
 from unipac.linalg.fast import simd
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
-
-Array = NDArray[np.float64]
 
 PRODUCT_FROM = 100_000
 """From about this n d² on, a product beats a loop over actions."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.linalg.fast import simd
 from unipac.linalg.levels import Levels
-
-Array = NDArray[np.float64]
 
 _FIRST = np.tril(np.ones((simd.WIDTH, simd.WIDTH)))
 """Row r keeps the first r + 1 of four lanes."""

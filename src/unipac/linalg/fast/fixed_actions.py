@@ -22,12 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit, reassociated
 from unipac.linalg import ridge
 from unipac.linalg.fast import argmax, packing
 from unipac.linalg.levels import NESTED, REFRESH_EVERY, Levels, top
-
-Array = NDArray[np.float64]
 
 PATIENCE = 16
 """So many actions are evaluated before another level is computed."""

@@ -16,10 +16,9 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import intrinsic
 from unipac.linalg.levels import Levels
-
-Array = NDArray[np.float64]
 
 
 def doubles(array: Array, start: int, shape: tuple[int, ...]) -> Array:

@@ -22,11 +22,10 @@ from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, overload, register_model
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import intrinsic
 
-Array = NDArray[np.float64]
 Lanes = Array
 
 WIDTH = 4

@@ -25,7 +25,8 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.mdp.linear.tables import Array, Integers, Regression, TableAgent
+from unipac._arrays import Array, Integers
+from unipac.mdp.linear.tables import Regression, TableAgent
 from unipac.mdp.protocol.plan import Plan
 from unipac.mdp.protocol.records import StageLevel
 from unipac.theory import cert_lsvi

@@ -8,21 +8,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array, Integers
 from unipac._constants import SMALLEST_RATIO
 from unipac._memory import require_room
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.linear.levelled.agent import LinearAgent
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Tables(NamedTuple):

@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import ArrayParameter, OptionalArrayParameter
+from unipac._arrays import Array
 from unipac._inputs import check_norms, floats, read_only
+from unipac._parameters import ArrayParameter, OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.linalg.levels import SINGLE
 from unipac.linalg.soundness import check_shape
@@ -31,8 +31,6 @@ from unipac.mdp.linear.radius import centres, radius_rules
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.theory import mdp_radii
-
-Array = NDArray[np.float64]
 
 
 class State(NamedTuple):

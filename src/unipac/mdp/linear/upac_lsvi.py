@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import ArrayParameter
+from unipac._parameters import ArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.linear.levelled.agent import LinearAgent
 from unipac.mdp.linear.values.agent import Bounding

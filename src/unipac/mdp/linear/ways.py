@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from unipac._arrays import Array, Integers
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class ByWay(EpisodicAgent):

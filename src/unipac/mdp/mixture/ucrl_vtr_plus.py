@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac.linalg.soundness import check_shape
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
 from unipac.mdp.protocol.plan import Episode, Plan
-
-Array = NDArray[np.float64]
 
 
 class State(NamedTuple):

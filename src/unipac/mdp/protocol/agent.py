@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._progress import shown
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import EPISODE_BLOCK, episode_uniforms, first_states, world_of
@@ -23,8 +24,6 @@ from unipac.mdp.protocol.ledger import TERMINAL, Step
 from unipac.mdp.protocol.plan import Episode
 from unipac.mdp.protocol.policy import Policy, TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace, empty_trace
-
-Array = NDArray[np.float64]
 
 LARGEST_TRACE = 2**36
 

@@ -17,19 +17,16 @@ import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import accepted, agent, parameter
+from unipac._arrays import Array, Integers
 from unipac.envs import FiniteMDP
 from unipac.envs.mdps.planning import level_values_into
 from unipac.envs.play.simulation import World, simulate
 from unipac.mdp.protocol.ledger import EpisodeLedger, Step
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @agent

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac.envs import FiniteMDP
 from unipac.mdp.protocol.plan import Episode
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def whole_episode(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from unipac._arrays import Array, Integers
 
 
 class Plan(NamedTuple):

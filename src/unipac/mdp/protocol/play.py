@@ -10,13 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.mdps.planning import level_values_into, stage_entry
 from unipac.envs.play.simulation import World, reward_of, sample
 from unipac.mdp.protocol.records import EpisodeTrace
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Played(NamedTuple):

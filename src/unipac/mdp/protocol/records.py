@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from unipac._arrays import Array
 
 
 class StageLevel(NamedTuple):

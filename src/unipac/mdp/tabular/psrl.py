@@ -22,9 +22,10 @@ import numpy as np
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
-from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent
+from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
 
 STICKS = 10

@@ -26,9 +26,10 @@ import numpy as np
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
-from unipac.mdp.tabular.counting.agent import Array, TabularAgent
+from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.counting.backward import HOEFFDING, Bonus, optimistic
 from unipac.mdp.tabular.counting.counts import Counts, no_counts, trimmed
 from unipac.theory.tabular import stitched_kernel, ubev_kernel

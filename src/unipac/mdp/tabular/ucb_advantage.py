@@ -28,9 +28,10 @@ import numpy as np
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, check_like, parameter
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Episode, Plan
-from unipac.mdp.tabular.counting.agent import Array, Integers, TabularAgent, steps
+from unipac.mdp.tabular.counting.agent import TabularAgent, steps
 
 
 class State(NamedTuple):

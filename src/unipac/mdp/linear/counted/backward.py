@@ -17,14 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.mdp.linear.counted.sums import Counted
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Plan(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.mdps.planning import level_values_into, stage_entry
 from unipac.envs.play.simulation import World, reward_of, sample
@@ -17,9 +18,6 @@ from unipac.mdp.linear.counted.backward import Plan
 from unipac.mdp.linear.counted.sums import Counted, Planned
 from unipac.mdp.linear.radius import FINITE, FIXED
 from unipac.theory import mdp_radii, radii
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _finite = jit(mdp_radii._flute_finite)
 _mixture = jit(radii._mixture)

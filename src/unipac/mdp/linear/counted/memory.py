@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._memory import require_room
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
@@ -29,8 +29,6 @@ from unipac.mdp.protocol.records import EpisodeTrace
 if TYPE_CHECKING:
     from unipac.mdp.linear.levelled.agent import LinearAgent
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 INITIAL_LEVELS = 8
 

@@ -15,14 +15,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.mdp.linear.counted.backward import Plan
 from unipac.mdp.linear.counted.sums import Counted
-
-Array = NDArray[np.float64]
 
 
 @jit

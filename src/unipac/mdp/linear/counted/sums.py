@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE, grown_array, threshold
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 REFRESH_EVERY = 64
 """So many rotations, or d if that is more, may pass before M is derived from R again, and widths from M."""

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE, SMALLEST_RATIO
 from unipac._inputs import check_norms, floats, read_only
-from unipac._parameters import Converted
+from unipac._parameters import Converted, OptionalArrayParameter
 from unipac.envs import FiniteMDP, LinearMDP
 from unipac.linalg.levels import NESTED, SINGLE
 from unipac.mdp.linear.counted.episodes import Rules
@@ -31,9 +31,6 @@ from unipac.mdp.protocol.ledger import Step
 from unipac.mdp.protocol.policy import Policy
 from unipac.mdp.protocol.records import StageLevel
 from unipac.theory import mdp_bounds, mdp_radii
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FINITE_ONLY = ("finite", "monotone", "vertex")
 """Radii for finitely many states."""

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE
 from unipac.linalg.soundness import check_factors, check_levels, check_shape, check_sums
 from unipac.mdp.linear.counted.episodes import set_radii
 from unipac.mdp.linear.counted.sums import REFRESH_EVERY
 from unipac.mdp.linear.stored.sums import Memory
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class SavedStored(NamedTuple):

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._inputs import check_norms, floats
 from unipac._memory import require_room
 from unipac.mdp.linear.counted.memory import INITIAL_LEVELS
@@ -17,8 +17,6 @@ from unipac.mdp.protocol.ledger import Step
 
 if TYPE_CHECKING:
     from unipac.mdp.linear.levelled.agent import LinearAgent
-
-Array = NDArray[np.float64]
 
 
 class Storing:

@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._jit import jit
 from unipac.linalg import ridge
@@ -27,8 +27,6 @@ from unipac.mdp.linear.counted import sums as counted
 from unipac.mdp.linear.counted.episodes import Rules, set_radii
 from unipac.mdp.linear.counted.sums import REFRESH_EVERY, Counted
 from unipac.mdp.linear.stored.transitions import Estimates, Rounds
-
-Array = NDArray[np.float64]
 
 
 class Memory:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
-
-Array = NDArray[np.float64]
 
 INITIAL_ROUNDS = 64
 

@@ -6,9 +6,9 @@ import math
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
@@ -21,9 +21,6 @@ from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.policy import TablePolicy
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.upac_lsvi import Sizes, log_failures
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Bounded(Protocol):

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from unipac._arrays import Array, Integers
 
 ALONE = -1
 """In place of the number of a block, for a feature that has no other in its block."""

@@ -22,8 +22,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.mdp.linear.values.blocks import Layout
@@ -31,9 +31,6 @@ from unipac.mdp.tabular.counting.counts import Counts
 from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel
 from unipac.theory.upac_lsvi import ALL_DATA
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 PASSES = 1.0 + 1e-6
 

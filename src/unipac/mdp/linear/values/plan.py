@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
@@ -17,9 +17,6 @@ from unipac.mdp.linear.values.bounds import Data, Rules, lower_bound, upper_boun
 from unipac.mdp.linear.values.rewards import Rewards, learn_reward, no_rewards, reward_bounds
 from unipac.mdp.protocol.play import Played, play_one
 from unipac.mdp.tabular.counting.counts import count, no_counts
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FRESH, OLD, STALE = 0, 1, 2
 """Ages of a plan."""

@@ -16,13 +16,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.linear.values.blocks import Layout
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ROUNDING = float(8.0 * np.finfo(np.float64).eps)
 SHORTEST = 1e-7

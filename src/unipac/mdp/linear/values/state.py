@@ -21,8 +21,6 @@ from unipac.mdp.protocol.records import StageLevel
 from unipac.mdp.tabular.counting import counts as counting
 from unipac.theory.bounds import level_size
 
-Integers = NDArray[np.int64]
-
 BY_LEVEL = ("rows", "arrivals", "logdet", "size", "rotations")
 PLANNED_BY_LEVEL = ("rows", "arrivals", "logdet")
 

@@ -6,11 +6,11 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
 from unipac._warnings import warn
@@ -26,9 +26,6 @@ from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
 from unipac.theory.bounds import level_size
 from unipac.theory.vtr import vtr_mistake_bound
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SUMS = 1e-9
 """Kernels may miss the sum 1 by so much."""

@@ -6,18 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import ArrayParameter
+from unipac._arrays import Array
 from unipac._inputs import floats, read_only
 from unipac._memory import require_room
+from unipac._parameters import ArrayParameter
 from unipac.envs import FiniteMDP, MixtureMDP
 from unipac.mdp.protocol.agent import EpisodicAgent
-
-Array = NDArray[np.float64]
 
 
 @agent

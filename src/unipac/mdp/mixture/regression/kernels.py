@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE, Levels, add, grown_array, level_of, top
 from unipac.mdp.mixture.regression.likelihood import maximize
 from unipac.theory import radii
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 DETERMINANT, MIXTURE = 0, 1
 INITIAL_LEVELS = 8

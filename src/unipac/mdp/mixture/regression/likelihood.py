@@ -21,13 +21,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.theory.vtr import likelihood_kernel
-
-Array = NDArray[np.float64]
 
 KAPPA = 1.0
 MOST_STEPS = 30

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.mdps.planning import level_values_into, stage_entry
 from unipac.envs.play.simulation import World, reward_of, sample
@@ -25,9 +25,6 @@ from unipac.mdp.mixture.regression.kernels import (
     stack,
 )
 from unipac.mdp.mixture.regression.likelihood import Sets, interval, likelihood_sets
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @jit

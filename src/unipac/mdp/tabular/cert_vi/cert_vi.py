@@ -27,6 +27,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac import _declarations as declare
 from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.protocol.play import room_for
@@ -35,7 +36,7 @@ from unipac.mdp.protocol.records import EpisodeTrace
 from unipac.mdp.tabular.cert_vi import kernels as compiled
 from unipac.mdp.tabular.cert_vi.ends import AgentWithEnds
 from unipac.mdp.tabular.cert_vi.rules import rules_of
-from unipac.mdp.tabular.counting.agent import Array, Integers, steps
+from unipac.mdp.tabular.counting.agent import steps
 from unipac.mdp.tabular.counting.counts import has_several_rewards
 from unipac.theory.tabular import certvi_mistake_bound
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Integers
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
-from unipac.mdp.tabular.counting.agent import Integers, TabularAgent
+from unipac.mdp.tabular.counting.agent import TabularAgent
 
 
 @agent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._arrays import Array, Integers
 from unipac._jit import inlined, jit
 from unipac.envs.play.simulation import World
 from unipac.mdp.protocol.play import Played, play_one
@@ -24,9 +24,6 @@ from unipac.mdp.tabular.counting.counts import (
 )
 from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FRESH, OLD, GROWN, STALE = 0, 1, 2, 3
 """Ages of a plan: not used yet; in use; in use until it has lasted long enough; not for another episode."""

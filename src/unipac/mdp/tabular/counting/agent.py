@@ -6,21 +6,18 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac._arrays import OptionalArrayParameter
+from unipac._arrays import Array, Integers
 from unipac._inputs import floats, read_only
 from unipac._memory import require_room
+from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.mdp.protocol.agent import FiniteAgent
 from unipac.mdp.protocol.plan import Episode, Plan
 from unipac.mdp.tabular.counting.backward import Limits
 from unipac.mdp.tabular.counting.counts import Counts, check_counts, count_episode, with_room
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @agent

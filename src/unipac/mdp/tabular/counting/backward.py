@@ -18,12 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.tabular.counting.counts import Counts
 from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 KL, HOEFFDING, BERNSTEIN = 0, 1, 2
 """Kinds of a bonus: radius (C,) is the threshold of a ball; of a mean of n; log(..)/n for the variance."""

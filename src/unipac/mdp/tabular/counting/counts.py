@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 END = -1
 """The next state after the end of an episode; all later values are 0."""

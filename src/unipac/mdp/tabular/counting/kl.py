@@ -16,12 +16,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from unipac._arrays import Array
 from unipac._jit import jit
-
-Array = NDArray[np.float64]
 
 STEPS = 30
 """At most so many steps of Newton's method; usually 3 to 6."""
