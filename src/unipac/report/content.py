@@ -25,17 +25,8 @@ ONLY_IF_ASKED = ("reward", "promises", "explored")
 class Section:
     """What the report tells about one experiment.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> from unipac.report import section
     >>> part = section(folder)
     >>> part.name, len(part.figures) > 0
@@ -137,17 +128,8 @@ def findings(section: Section) -> list[Finding]:
 
     What is undecided is told where there is a figure to look at; else nothing is drawn for it.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> from unipac.report import section
     >>> {finding.verdict for finding in findings(section(folder))} <= {"seen", "NOT seen", "not decided"}
     True
