@@ -18,17 +18,8 @@ WHO = ["agent", "family", "instance", "seed"]
 class Results(NamedTuple):
     """Four tables of one experiment; all have the columns agent, family, instance, seed and kind.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> results = load(folder)
     >>> results.curves["round"].max(), results.levels.columns[-2:]
     (50, ['size', 'bound'])

@@ -25,17 +25,8 @@ ONLY_IF_ASKED = ("reward", "promises", "explored")
 class Section:
     """The part of a report about one experiment.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> from unipac.report import section
     >>> part = section(folder)
     >>> part.name, len(part.figures) > 0
@@ -137,17 +128,8 @@ def findings(section: Section) -> list[Finding]:
 
     Undecided findings of figures that are not drawn are left out.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> from unipac.report import section
     >>> {finding.verdict for finding in findings(section(folder))} <= {"seen", "NOT seen", "not decided"}
     True

@@ -29,16 +29,8 @@ def sections(folder: str | os.PathLike[str], options: Options | None = None) -> 
         options: what the report should look like; options that are None are taken from the experiment's file.
 
     Example:
-        >>> import tempfile
-        >>> from unipac.experiments import parse, run
-        >>> tables = {
-        ...     "rounds": 50,
-        ...     "seeds": 1,
-        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-        ... }
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> outcome = run([(parse(tables, name="mine"), folder)])
+        With the ``folder`` of a finished run:
+
         >>> [part.name for part in sections(folder)]
         ['mine']
     """
@@ -73,16 +65,8 @@ def _about(options: Options, labels: list[str]) -> Options:
 def section(folder: str | os.PathLike[str], options: Options | None = None) -> Section:
     """The experiment of one folder; for the options see `sections`.
 
-    >>> import tempfile
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> section(folder).name
     'mine'
     """

@@ -109,17 +109,8 @@ def some_eps(final: pl.DataFrame, most: int = 3) -> list[float]:
 def summary(results: Results) -> pl.DataFrame:
     """The table as text for readers; columns without any value are left out.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
+    With the ``folder`` of a finished run:
+
     >>> from unipac.report import section
     >>> summary(section(folder).results)["agent"].to_list()
     ['ours']

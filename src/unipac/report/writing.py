@@ -31,16 +31,8 @@ def build(
         details: more about how the page was made, such as versions or a date, by name.
 
     Example:
-        >>> import tempfile
-        >>> from unipac.experiments import parse, run
-        >>> tables = {
-        ...     "rounds": 50,
-        ...     "seeds": 1,
-        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-        ... }
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> outcome = run([(parse(tables, name="mine"), folder)])
+        With the ``folder`` of a finished run:
+
         >>> from unipac.report import sections
         >>> [file.name for file in build(sections(folder), folder)]
         ['report.html']
