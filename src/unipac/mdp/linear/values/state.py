@@ -151,7 +151,8 @@ def _check_counts(found: State, like: State, rules: Rules) -> None:
         and planned.times.shape == counts.times.shape
         and bool(((planned.visits >= 0) & (planned.visits <= counts.visits)).all())
         and bool(((planned.times >= 0) & (planned.times <= counts.times))[:used].all())
-        and bool((counts.following[:used] >= 0).all())
+        and bool((counts.following[:used] >= 0).all() and not counts.value[:used].any())
+        and not counting.has_several_rewards(counts)  # no outcome twice in a cell
     )
     if not sound:
         raise ValueError("the counts contradict each other")
