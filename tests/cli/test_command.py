@@ -96,7 +96,7 @@ def test_a_signal_while_modules_are_imported(name, code):
 def test_an_ignored_signal_stays_ignored():
     program_text = (
         "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "from unipac import cli\n@cli.app.command()\ndef ask():\n"
+        "from unipac.cli import app as cli\n@cli.app.command()\ndef ask():\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n    print('still here')\n"
     )
     assert program("ask", code=program_text + RUN).stdout == "still here\n"

@@ -136,6 +136,7 @@ def lower_values(judge, beta, cap):
     return low
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("horizon", [1, 2])
 @pytest.mark.parametrize("scale", [0.0, 0.1, 0.3, 1.0, 2.0])
 @pytest.mark.parametrize("name", AGENTS)
