@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._constants import TIE
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.linalg import ridge
 
 SINGLE, DISJOINT, NESTED = 0, 1, 2
@@ -183,10 +183,13 @@ def _learn(
     regularization: float,
     below: Array,
 ) -> None:
-    i, every = level - 1, int(np.int64(REFRESH_EVERY))
+    i = level - 1
+    rows, rotations = levels.rows[i], levels.rotations[i]
     gain = times * width2[i]
     width2[i] /= 1.0 + gain
-    rotate(levels.rows, levels.logdet, levels.rotations, i, x, y, float(times), regularization, every, below)
+    levels.rotations[i], levels.logdet[i] = rotate(
+        rows, rotations, x, y, float(times), regularization, REFRESH_EVERY, below
+    )
 
 
 @jit
@@ -208,26 +211,22 @@ def open_level(
         ridge.reset(rows[new], regularization)
 
 
-@jit
+@inlined
 def rotate(
     rows: Array,
-    logdet: Array,
-    rotations: NDArray[np.int64],
-    i: int,
+    rotations: int,
     x: Array,
     y: float,
     times: float,
     regularization: float,
     every: int,
     below: Array,
-) -> bool:
-    """Add equal rounds (x, y) to entry i of a stack; returns whether M was derived anew from R.
+) -> tuple[int, float]:
+    """Add equal rounds (x, y) to a level; returns its rotations since M was derived from R, and log det(Σ/λ).
 
     Args:
-        rows: (C, d, d + 2), as in ``Levels``.
-        logdet: (C,).
-        rotations: (C,).
-        i: level i + 1 learns.
+        rows: (d, d + 2), the factors of the level.
+        rotations: how many there were.
         x: (d,).
         y: the reward of each round.
         times: how many rounds.
@@ -235,11 +234,9 @@ def rotate(
         every: so many rotations, or d if that is more, may pass before M is derived anew.
         below: scratch, (d + 2,); afterwards what ``ridge.add`` leaves there.
     """
-    ridge.add(rows[i], x, y, times, below)
-    rotations[i] += 1
-    anew = times > 1.0 or rotations[i] >= max(every, x.size)
-    if anew:
-        ridge.refresh(rows[i])
-        rotations[i] = 0
-    logdet[i] = ridge.log_determinant(rows[i], regularization)
-    return bool(anew)
+    ridge.add(rows, x, y, times, below)
+    made = rotations + 1
+    if times > 1.0 or made >= max(every, x.size):
+        ridge.refresh(rows)
+        made = 0
+    return made, ridge.log_determinant(rows, regularization)

@@ -1,9 +1,9 @@
 """Cert-LSVI-UCB: Algorithms 1 and 2 of Zhang, Fan, He and Gu (2024), for finitely many states.
 
-    pseudo-code, before episode k                                                     here
-    L = max(⌈log₄(k/d)⌉, 0); for h = H, ..., 1, for l = 1, ..., L + 1:                CertLSVIUCB._stage
+    pseudo-code, before episode k                                         here
+    L = max(⌈log₄(k/d)⌉, 0); for h = H, ..., 1, for l = 1, ..., L + 1:    mdp.linear.cert_lsvi_ucb.CertLSVIUCB._stage
       U_l = λI + Σ φφᵀ, w_l = U_l⁻¹ Σ φ (r + V̂_{h+1}(s')) over the transitions of level l; both rounded up to κ_l
-    for each state: A_1 = all actions, V̌_0 = 0, V̂_0 = H; for l = 1, 2, ...:           CertLSVIUCB._decide
+    for each state: A_1 = all, V̌_0 = 0, V̂_0 = H; for l = 1, 2, ...:        mdp.linear.cert_lsvi_ucb.CertLSVIUCB._decide
       Q_l = ⟨w_l, φ⟩, V_l = max Q_l over A_l, attained by π_l
       if l > L: V̂_{l−1}, play π_{l−1}, store at level l
       if γ_l max ‖φ‖_{U_l⁻¹} over A_l is at least 2^−l: V̂_{l−1}, play the widest, store at level l

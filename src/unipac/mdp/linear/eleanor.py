@@ -1,10 +1,11 @@
 """ELEANOR: Algorithm 1 of Zanette, Lazaric, Kochenderfer and Brunskill (2020), for tiny MDPs.
 
-    pseudo-code, before an episode that starts in s_1                                 here
+    pseudo-code, before an episode that starts in s_1                           here
     maximise V_1(s_1) over ξ_1, ..., ξ_H, ‖ξ_h‖_{Σ_h} ≤ √α_h, where for h = H, ..., 1
-      θ_h = Σ_h⁻¹ Σ φ (r + V_{h+1}(s')) + ξ_h, V_h = clip(max_a ⟨φ, θ_h⟩, 0, H − h + 1)   ELEANOR._forward
-    play a_h = argmax_a ⟨φ(s_h, a), θ_h⟩                                              ELEANOR._plan
-    α_h                                                                               theory.cert_lsvi.eleanor
+      θ_h = Σ_h⁻¹ Σ φ (r + V_{h+1}(s')) + ξ_h,
+      V_h = clip(max_a ⟨φ, θ_h⟩, 0, H − h + 1)                                  mdp.linear.eleanor.ELEANOR._forward
+    play a_h = argmax_a ⟨φ(s_h, a), θ_h⟩                                        mdp.linear.eleanor.ELEANOR._plan
+    α_h                                                                         theory.cert_lsvi.eleanor
 
 The programme is not convex, and no algorithm is known that solves it in polynomial time. Here: subgradient ascent over
 the u_h of ξ_h = √α_h Σ_h^{−1/2} u_h, ‖u_h‖ ≤ 1, from several starts, for every first state by itself. What is found may

@@ -1,8 +1,9 @@
 """UC-MatrixRL: regression of features of the next state, after Yang and Wang (ICML 2020).
 
-    pseudo-code, P_h(s' | s, a) = φ(s, a)ᵀ M_h ψ(s')                                    here
-    A_h = λI + Σ φφᵀ,  M̂_h = A_h⁻¹ (Σ φ ψ(s')ᵀ) K⁻¹,  K = Σ_s ψ(s) ψ(s)ᵀ                  _learn
-    Q_h = r̂ + φᵀ M̂_h Ψᵀ V_{h+1} + β ‖φ‖_{A_h⁻¹}, clipped to [0, H − h + 1]; greedy         _plan
+    pseudo-code, P_h(s' | s, a) = φ(s, a)ᵀ M_h ψ(s')                        here
+    A_h = λI + Σ φφᵀ,  M̂_h = A_h⁻¹ (Σ φ ψ(s')ᵀ) K⁻¹,  K = Σ_s ψ(s) ψ(s)ᵀ   mdp.linear.uc_matrix_rl.UCMatrixRL._learn
+    Q_h = r̂ + φᵀ M̂_h Ψᵀ V_{h+1} + β ‖φ‖_{A_h⁻¹},
+      clipped to [0, H − h + 1]; greedy                                     mdp.linear.uc_matrix_rl.UCMatrixRL._plan
 
 Rewards are learned by the same regression, r̂ = c + ⟨φ, A_h⁻¹ Σ φ (r − c)⟩, c = (H − h)/2. With ψ one-hot, K = I and
 M̂ V = A⁻¹ Σ φ V(s'): it is LSVI-UCB, decision by decision, and its radius "finite" proves it. For other ψ the radius

@@ -166,7 +166,7 @@ def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
             return 0.5
         inside, outside = mdp_radii.finite_constants(
             2, horizon, level, DELTA, n_states=2, regularization=regularization,
-            nested=name == "NestedFLUTE", **extra,
+            nested=name == "NestedFLUTE", episodes=extra.get("total_episodes"),
         )  # fmt: skip
         return 0.5 * (horizon - 1) * np.sqrt(np.linalg.slogdet(Sigma / regularization)[1] + inside) + outside
 
@@ -222,7 +222,7 @@ def test_the_radius_of_every_stage_is_that_of_the_theory(name):
             regularization=0.5,
             nested=name == "NestedFLUTE",
             stage=h + 1,
-            **extra,
+            episodes=extra.get("total_episodes"),
         )
         right = 0.5 * (3 - h) * np.sqrt(data.logdet[h, i] + inside) + outside
         assert level.radius == pytest.approx(right, rel=1e-12)

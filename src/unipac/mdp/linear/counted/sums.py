@@ -165,18 +165,6 @@ def find_first(counted: Counted, h: int, S: int) -> bool:
 
 
 @jit
-def rotate(
-    counted: Counted, h: int, i: int, x: Array, reward: float, regularization: float, below: Array
-) -> bool:
-    """Add (x, r) to entry (h, i), whose widths must follow; returns whether they are to be computed anew."""
-    for j in range(x.size):
-        counted.rewards[h, i, j] += reward * x[j]
-    rows, logdet, rotations = counted.rows[h], counted.logdet[h], counted.rotations[h]
-    every = int(np.int64(REFRESH_OFTEN))
-    return levels.rotate(rows, logdet, rotations, i, x, 0.0, 1.0, regularization, every, below)
-
-
-@jit
 def learn(
     counted: Counted,
     h: int,
@@ -194,11 +182,21 @@ def learn(
     x = counted.features[s, a]
     last = S if rule == NESTED else level
     for i in range(level - 1, last):
-        anew = rotate(counted, h, i, x, reward, regularization, below)
-        if following >= 0:
-            for j in range(x.size):
+        counted.rotations[h, i], counted.logdet[h, i] = levels.rotate(
+            counted.rows[h, i],
+            counted.rotations[h, i],
+            x,
+            0.0,
+            1.0,
+            regularization,
+            REFRESH_OFTEN,
+            below,
+        )
+        for j in range(x.size):
+            counted.rewards[h, i, j] += reward * x[j]
+            if following >= 0:
                 counted.arrivals[h, i, following, j] += x[j]
-        if anew:
+        if counted.rotations[h, i] == 0:
             compute_widths(counted, h, i)
         else:
             _shrink_widths(counted, h, i, below)

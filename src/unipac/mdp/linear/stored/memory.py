@@ -27,7 +27,7 @@ from unipac._inputs import floats
 from unipac._jit import jit
 from unipac._memory import require_room
 from unipac.linalg import ridge
-from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, grown_array
+from unipac.linalg.levels import DISJOINT, NESTED, REFRESH_OFTEN, SINGLE, grown_array, rotate
 from unipac.linalg.soundness import check_factors
 from unipac.mdp.linear.counted import sums
 from unipac.mdp.linear.counted.episodes import set_radii
@@ -363,7 +363,12 @@ def _learn(
             levels[0] = level[h]
         last = levels[0] if rules.rule == NESTED else level[h]
         for i in range(level[h] - 1, last):
-            sums.rotate(data, h, i, x, reward[h], rules.regularization, below)
+            rows, rotations = data.rows[h, i], data.rotations[h, i]
+            data.rotations[h, i], data.logdet[h, i] = rotate(
+                rows, rotations, x, 0.0, 1.0, rules.regularization, REFRESH_OFTEN, below
+            )
+            for j in range(x.size):
+                data.rewards[h, i, j] += reward[h] * x[j]
             if h > 0:
                 for g in range(fresh.shape[1]):
                     fresh[h - 1, g, i] = 0

@@ -116,22 +116,23 @@ def _learn_transition(state: State, rules: Rules, h: int, x: int, outcome: int, 
     b = layout.block[x]
     if b < 0:
         return
-    phi, rows, L = layout.x[x], data.rows[h, b], data.open[h, b]
-    logdet, rotations = data.logdet[h, b], data.rotations[h, b]
-    level = levels.level_in(rows, phi, L) if rules.levelled else 1
+    phi, L = layout.x[x], data.open[h, b]
+    level = levels.level_in(data.rows[h, b], phi, L) if rules.levelled else 1
     if level > L:
         nested = int(np.int64(NESTED))
-        levels.open_level(rows, logdet, rotations, level, nested, lam)
+        levels.open_level(data.rows[h, b], data.logdet[h, b], data.rotations[h, b], level, nested, lam)
         ridge.copy(data.arrivals[h, b, level - 2], data.arrivals[h, b, level - 1])
         data.open[h, b] = level
         state.age[0] = STALE
     data.size[h, b, level - 1] += 1
-    every = int(np.int64(REFRESH_OFTEN))
     for i in range(level - 1, data.open[h, b]):
-        levels.rotate(rows, logdet, rotations, i, phi, 0.0, 1.0, lam, every, below)
+        rows, rotations = data.rows[h, b, i], data.rotations[h, b, i]
+        data.rotations[h, b, i], data.logdet[h, b, i] = levels.rotate(
+            rows, rotations, phi, 0.0, 1.0, lam, REFRESH_OFTEN, below
+        )
         for j in range(phi.size):
             data.arrivals[h, b, i, outcome, j] += phi[j]
-        if logdet[i] - planned.logdet[h, b, i] > rules.rise:
+        if data.logdet[h, b, i] - planned.logdet[h, b, i] > rules.rise:
             state.age[0] = STALE
 
 
