@@ -14,8 +14,7 @@ import pytest
 
 import unipac
 from unipac.bandits.levelled import kernels as rounds
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_one
 from unipac.mdp.linear.counted import backward
 

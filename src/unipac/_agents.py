@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _storage as storage
-from unipac import _versions as versions
+from unipac import _storage as storage, _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 

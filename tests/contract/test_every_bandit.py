@@ -5,8 +5,7 @@ import math
 import pytest
 
 import unipac
-from helpers import any_checks, bandit_checks
-from helpers import registry_cases as cases
+from helpers import any_checks, bandit_checks, registry_cases as cases
 
 NAMES = cases.names("bandit")
 CASES = cases.all_cases("bandit")

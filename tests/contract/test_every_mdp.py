@@ -3,8 +3,7 @@
 import pytest
 
 import unipac
-from helpers import any_checks, mdp_checks
-from helpers import registry_cases as cases
+from helpers import any_checks, mdp_checks, registry_cases as cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is certified:RuntimeWarning")
 

@@ -3,8 +3,7 @@
 import pytest
 
 import unipac
-from helpers import any_checks, search_checks
-from helpers import registry_cases as cases
+from helpers import any_checks, registry_cases as cases, search_checks
 
 pytestmark = pytest.mark.nojit
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import unipac
-from helpers import crafted
-from helpers import registry_cases as cases
+from helpers import crafted, registry_cases as cases
 from unipac import _agents, _storage
 from unipac.features import OneHot
 

@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import unipac
-from helpers import registry_cases as cases
-from helpers import toys
+from helpers import registry_cases as cases, toys
 from helpers.any_checks import by_file
 from unipac import experiments, registry
 from unipac.cli import app as cli

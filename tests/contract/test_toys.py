@@ -2,8 +2,7 @@
 
 import pytest
 
-from helpers import any_checks, bandit_checks, mdp_checks, search_checks, toys
-from helpers import registry_cases as cases
+from helpers import any_checks, bandit_checks, mdp_checks, registry_cases as cases, search_checks, toys
 
 BANDIT, MDP, SEARCH = bandit_checks.CHECKS, mdp_checks.CHECKS, search_checks.CHECKS
 REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")

@@ -8,8 +8,7 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from unipac.features import (
     Aggregation,

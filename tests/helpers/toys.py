@@ -11,7 +11,7 @@ from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.linalg.soundness import check_gram
-from unipac.mdp.protocol.agent import FiniteAgent
+from unipac.mdp.protocol.finite import FiniteAgent
 from unipac.mdp.protocol.plan import Plan
 from unipac.pac import BestArm, Request
 

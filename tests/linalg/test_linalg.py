@@ -14,8 +14,7 @@ from helpers.judges.levelled import level_counts
 from unipac import _jit
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac._jit import jit
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast import argmax, fixed_actions
 from unipac.linalg.fast.evaluate import evaluate_one
 

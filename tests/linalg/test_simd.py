@@ -6,8 +6,7 @@ import pytest
 
 import unipac
 from unipac._jit import jit
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast import fixed_actions, packing, simd
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 

@@ -24,9 +24,9 @@ from unipac.report import (
     panels,
     predictions,
     searches,
+    sections as sections_in,
     style,
 )
-from unipac.report import sections as sections_in
 from unipac.report.lines import draw
 
 TWO = ("arms 1", "arms 2")

@@ -13,8 +13,19 @@ from helpers import chromium
 from helpers.reports import AGENTS, EPS, ROUNDS, made, rows, searched, sweep
 from unipac.experiments import Finding, StoreError, parse, run
 from unipac.experiments.results import Results
-from unipac.report import Section, build, figures, findings, html, panels, predictions, style, summary, tables
-from unipac.report import sections as sections_in
+from unipac.report import (
+    Section,
+    build,
+    figures,
+    findings,
+    html,
+    panels,
+    predictions,
+    sections as sections_in,
+    style,
+    summary,
+    tables,
+)
 from unipac.report.frames import split
 from unipac.report.lines import draw
 

@@ -6,11 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from unipac import _checks as check
-from unipac import metrics, theory
+from unipac import _checks as check, metrics, theory
 from unipac.theory.upac_lsvi import Sizes
 
 SENSIBLE = {

@@ -3,6 +3,7 @@
 from unipac.bandits.anytime_sup_linucb import AnytimeSupLinUCB
 from unipac.bandits.ball_oful import BallOFUL
 from unipac.bandits.confidence_ball import ConfidenceBall
+from unipac.bandits.disjoint_linucb import DisjointLinUCB
 from unipac.bandits.guarded.guarded import Guarded
 from unipac.bandits.lints import LinTS
 from unipac.bandits.linucb import LinUCB
@@ -19,7 +20,7 @@ from unipac.bandits.voful import VOFUL
 from unipac.bandits.weighted_oful import WeightedOFUL
 
 __all__ = [
-    "AnytimeSupLinUCB", "BallOFUL", "BanditAgent", "Bounds", "ConfidenceBall", "Decision", "Guarded", "Level",
-    "LinTS", "LinUCB", "NestedOFUL", "OFUL", "PhasedElimination", "SupLinRel", "SupLinUCB", "Trace",
-    "UPACOFUL", "VCLSupLinUCB", "VOFUL", "WeightedOFUL"
+    "AnytimeSupLinUCB", "BallOFUL", "BanditAgent", "Bounds", "ConfidenceBall", "Decision", "DisjointLinUCB",
+    "Guarded", "Level", "LinTS", "LinUCB", "NestedOFUL", "OFUL", "PhasedElimination", "SupLinRel",
+    "SupLinUCB", "Trace", "UPACOFUL", "VCLSupLinUCB", "VOFUL", "WeightedOFUL"
 ]

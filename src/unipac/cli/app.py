@@ -12,12 +12,9 @@ from rich import box
 from rich.table import Table
 
 from unipac import __version__
-from unipac.cli import completion as completing
-from unipac.cli import failures
+from unipac.cli import completion as completing, failures
 from unipac.cli.bound import bound
-from unipac.cli.console import EXIT_CODES, out, typed
-from unipac.cli.console import safe as _safe
-from unipac.cli.console import seconds as _seconds
+from unipac.cli.console import EXIT_CODES, out, safe as _safe, seconds as _seconds, typed
 from unipac.cli.data import get_data, warm
 from unipac.cli.exits import FAILED, NOT_SEEN, Stopped
 from unipac.cli.list import list_all

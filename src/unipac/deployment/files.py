@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac import _storage as storage
-from unipac import _versions as versions
+from unipac import _checks as check, _storage as storage, _versions as versions
 from unipac._agents import _from_file, check_as_written, described
 from unipac.deployment import entries
 from unipac.features.maps import Features

@@ -3,11 +3,11 @@
 from unipac.logs.checking import Problem, check
 from unipac.logs.linearity import Misfit, misfit
 from unipac.logs.log import Log, uniform
-from unipac.logs.reading import from_events, read, from_frame
+from unipac.logs.reading import from_events, from_frame, read
 from unipac.logs.replaying import Replay, replay
 from unipac.logs.values import Comparison, Interval, compare, value
 
 __all__ = [
     "Comparison", "Interval", "Log", "Misfit", "Problem", "Replay", "check", "compare", "from_events",
-    "read", "from_frame", "misfit", "replay", "uniform", "value"
+    "from_frame", "misfit", "read", "replay", "uniform", "value"
 ]

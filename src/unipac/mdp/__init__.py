@@ -10,7 +10,8 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "mdp.protocol.agent": "EpisodicAgent FiniteAgent",
+        "mdp.protocol.agent": "EpisodicAgent",
+        "mdp.protocol.finite": "FiniteAgent",
         "mdp.protocol.plan": "Episode Plan",
         "mdp.protocol.records": "EpisodeTrace StageLevel",
         "mdp.tabular.counting.agent": "TabularAgent",

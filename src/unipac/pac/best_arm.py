@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import accepted, agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._inputs import check_norms, floats, read_only

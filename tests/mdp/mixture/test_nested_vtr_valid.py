@@ -15,8 +15,7 @@ from unipac import metrics
 from unipac.envs import MixtureMDP, model_ensemble, policy_value, random_mixture
 from unipac.linalg import ridge
 from unipac.linalg.levels import top
-from unipac.mdp.mixture.regression import kernels as regression
-from unipac.mdp.mixture.regression import planning
+from unipac.mdp.mixture.regression import kernels as regression, planning
 
 FALSE_ALARM = 1e-6
 FAILURES = ("upper", "lower", "certificate", "regressions", "likelihood")

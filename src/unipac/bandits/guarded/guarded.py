@@ -11,9 +11,8 @@
     certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and  bandits.guarded.kernels.verdict
       for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖
 
-Which rounds a level learns from is decided before the reward is seen, so each level has an ellipsoid that is valid
-at all times. The best action survives, with others of a gap of at most 4 b_l 2^-l; a level explores few rounds. So
-mistakes above ε are confined to the first g d 4^l* rounds and the explored ones (``docs/agents/guarded.md``).
+A level learns from rounds that are chosen before their rewards are seen, so its set is valid at all times. Mistakes
+above ε are confined to the first g d 4^l* rounds and the explored ones; the proof is in ``docs/agents/guarded.md``.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import check_norms
@@ -58,9 +56,7 @@ class Guarded(BanditAgent):
     moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 
     dim: int = dataclasses.field(init=False, default=0)
-    heuristic: Converted[BanditAgent, Any] = parameter(
-        words="a fresh bandit agent; it is copied", kw_only=False
-    )
+    heuristic: Converted[BanditAgent, Any] = parameter(words="a fresh bandit agent, copied", kw_only=False)
     delta: float = declare.delta()
     noise: float = declare.noise()
     norm: float = declare.norm()
@@ -72,8 +68,7 @@ class Guarded(BanditAgent):
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
         """As for all agents; the heuristic is LinUCB with α = 1 unless given, as an agent or by name."""
-        given = parameters.pop("heuristic", {"agent": "LinUCB", "alpha": 1.0})
-        heuristic = state.heuristic_for(given, instance, rounds=rounds, seed=seed)
+        heuristic = state.heuristic_for(parameters.pop("heuristic", None), instance, rounds=rounds, seed=seed)
         return cls(**{"heuristic": heuristic, "noise": instance.noise, "norm": instance.norm, **parameters})
 
     def _check_parameters(self) -> None:

@@ -21,16 +21,13 @@ from numpy.typing import NDArray
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled import kernels as single
-from unipac.bandits.levelled.confidence import Confidence
-from unipac.bandits.levelled.confidence import set_radii as set_own_radii
+from unipac.bandits.levelled.confidence import Confidence, set_radii as set_own_radii
 from unipac.bandits.protocol.verdict import contradict
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
-from unipac.theory.kernels import level_delta as _level_delta
-from unipac.theory.kernels import mixture as _mixture
+from unipac.theory.kernels import level_delta as _level_delta, mixture as _mixture
 
 _learn_level = stack._learn
 

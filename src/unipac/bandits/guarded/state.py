@@ -17,8 +17,7 @@ from unipac.bandits.guarded.kernels import Rules
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level
 from unipac.envs import BanditInstance
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_factors
@@ -50,8 +49,9 @@ def check_heuristic(heuristic: Any, action_norm: float) -> None:
 
 
 def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
-    """An agent as it is; a table of its name and parameters makes one that fits the instance."""
+    """An agent as it is; a table of its name and parameters makes one that fits the instance; by default LinUCB."""
     check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
+    given = {"agent": "LinUCB", "alpha": 1.0} if given is None else given
     if not isinstance(given, Mapping):
         return given
     parameters = {name: value for name, value in given.items() if name != "agent"}

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
@@ -35,8 +34,7 @@ from unipac.linalg.levels import (
     top,
 )
 from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
-from unipac.theory import bounds as theory
-from unipac.theory import radii
+from unipac.theory import bounds as theory, radii
 
 INITIAL_LEVELS = 8
 NOTHING = -1

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from unipac._jit import jit
 from unipac.linalg.levels import NESTED, SINGLE, Levels
-from unipac.theory.kernels import determinant as _determinant
-from unipac.theory.kernels import level_delta as _level_delta
-from unipac.theory.kernels import mixture as _mixture
-from unipac.theory.kernels import theorem as _theorem
+from unipac.theory.kernels import (
+    determinant as _determinant,
+    level_delta as _level_delta,
+    mixture as _mixture,
+    theorem as _theorem,
+)
 
 THEOREM, DETERMINANT, MIXTURE, CONSTANT = range(4)
 RADII = {"theorem": THEOREM, "determinant": DETERMINANT, "mixture": MIXTURE, "constant": CONSTANT}

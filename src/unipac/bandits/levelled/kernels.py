@@ -17,8 +17,7 @@ from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
-from unipac.bandits.levelled.confidence import Confidence, set_radii
-from unipac.bandits.levelled.confidence import unpacked as confidence_of
+from unipac.bandits.levelled.confidence import Confidence, set_radii, unpacked as confidence_of
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.linalg import ridge

@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
-from unipac import _storage as storage
 from unipac._actions import Actions
-from unipac._agents import Agent, accepted, agent, described, parameter
+from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
 from unipac._parameters import OptionalArrayParameter
@@ -152,14 +151,9 @@ class BanditAgent(Agent):
             mean, _, ucb, lcb = self._clipped(X)
         return Bounds(mean, ucb, lcb)
 
-    def digest(self) -> str:
-        """SHA-256 of parameters, what was learned and what is pending, without ids: that of a copy is the same."""
-        with self._lock:
-            header, arrays = described(self)
-        progress = header["progress"]
-        progress["pending"] = [row[1:] for row in progress["pending"]]
-        del progress["surplus"]
-        return storage.digest(header, arrays)
+    def _without_ids(self, progress: dict[str, Any]) -> dict[str, Any]:
+        rest = {name: value for name, value in progress.items() if name != "surplus"}
+        return {**rest, "pending": [row[1:] for row in progress["pending"]]}
 
     def _summary(self) -> str:
         ledger = self._ledger

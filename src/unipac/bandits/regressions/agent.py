@@ -19,8 +19,7 @@ from unipac._inputs import LARGEST_REWARD
 from unipac._jit import jit
 from unipac._memory import require_room
 from unipac.bandits.protocol.agent import BanditAgent, Step
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
+from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio

@@ -103,9 +103,8 @@ class CertLSVIUCB(TableAgent):
         L, S, A = len(fits) - 1, self.n_states, self.n_actions
         Q, width, lower = np.empty((3, L + 1, S, A))
         for i, fit in enumerate(fits):
-            w, inverse = fit.weights(made.upper), fit.inverse
+            w, inverse, kappa = fit.weights(made.upper), fit.inverse, 0.01 * 2.0 ** (-4 * (i + 1)) / self.dim
             if self.radius == "theorem":
-                kappa = 0.01 * 2.0 ** (-4 * (i + 1)) / self.dim
                 w, inverse = kappa * np.ceil(w / kappa), kappa * np.ceil(inverse / kappa)
             Q[i] = (self._rows @ w).reshape(S, A)
             width[i] = self._gamma(h, i + 1, fit) * self._widths(inverse)

@@ -146,6 +146,5 @@ class QLearning(TabularAgent):
         return learn, (self.state, self.learning_rate, self.learning_power, self.discount, *steps(episode))
 
     def _restored(self, saved: Any) -> State:
-        state: State = super()._restored(saved)
-        check.require(bool((state.visits >= 0).all() and state.learned[0] >= 0), "visits", "counts", "others")
-        return state
+        check.require(bool((saved.visits >= 0).all() and saved.learned[0] >= 0), "visits", "counts", "others")
+        return State(*super()._restored(saved))

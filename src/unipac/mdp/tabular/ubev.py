@@ -23,8 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._jit import jit

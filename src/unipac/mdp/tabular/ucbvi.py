@@ -25,8 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, check_like, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import Agent, agent
 from unipac._arrays import Integers
 from unipac._inputs import LARGEST_REWARD, floats, read_only

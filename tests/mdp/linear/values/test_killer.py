@@ -11,10 +11,8 @@ import pytest
 
 import unipac
 from unipac.envs import LinearMDP
-from unipac.linalg import levels as stack
-from unipac.linalg import ridge
-from unipac.mdp.linear.values import plan as lsvi
-from unipac.mdp.linear.values import state as lsvi_state
+from unipac.linalg import levels as stack, ridge
+from unipac.mdp.linear.values import plan as lsvi, state as lsvi_state
 
 SAME = {"replan": "lazy", "replan_factor": 1.05}
 """MonotoneLSVI has the radii of UPACLSVI on one set of all data."""

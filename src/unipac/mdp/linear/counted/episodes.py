@@ -12,8 +12,7 @@ from unipac._jit import jit
 from unipac.envs.mdps.planning import level_values_into, stage_entry
 from unipac.envs.play.simulation import World, reward_of, sample
 from unipac.linalg.levels import NESTED, SINGLE
-from unipac.mdp.linear.counted import backward
-from unipac.mdp.linear.counted import sums as counted
+from unipac.mdp.linear.counted import backward, sums as counted
 from unipac.mdp.linear.counted.backward import Plan
 from unipac.mdp.linear.counted.sums import Counted, Planned
 from unipac.mdp.linear.radius import FINITE, FIXED, Rules

@@ -18,8 +18,7 @@ from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, REFRESH_OFTEN, SINGLE
 from unipac.linalg.soundness import check_factors, check_levels, check_shape
-from unipac.mdp.linear.counted import backward, sums
-from unipac.mdp.linear.counted import episodes as kernels
+from unipac.mdp.linear.counted import backward, episodes as kernels, sums
 from unipac.mdp.linear.counted.episodes import State
 from unipac.mdp.linear.counted.sums import Counted, Planned
 from unipac.mdp.linear.features import on_scale

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Literal, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._parameters import OptionalArrayParameter

@@ -7,16 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._parameters import ArrayParameter
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_same, checked_features, told_by
-from unipac.mdp.linear.values import plan as kernels
-from unipac.mdp.linear.values import state as states_of
+from unipac.mdp.linear.values import plan as kernels, state as states_of
 from unipac.mdp.linear.values.blocks import layout
 from unipac.mdp.linear.values.bounds import Rules
 from unipac.mdp.linear.values.plan import FRESH, INITIAL_LEVELS, STALE, State

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import floats, read_only

@@ -21,9 +21,11 @@ from unipac._jit import jit
 from unipac.linalg import ridge
 from unipac.linalg.levels import NESTED, SINGLE, Levels, add, grown_array, level_of, top
 from unipac.mdp.mixture.regression.likelihood import maximize
-from unipac.theory.kernels import determinant as _determinant
-from unipac.theory.kernels import level_delta as _level_delta
-from unipac.theory.kernels import mixture as _mixture
+from unipac.theory.kernels import (
+    determinant as _determinant,
+    level_delta as _level_delta,
+    mixture as _mixture,
+)
 
 DETERMINANT, MIXTURE = 0, 1
 INITIAL_LEVELS = 8

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from unipac import _checks as check
-from unipac import _declarations as declare
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._parameters import OptionalArrayParameter

@@ -18,7 +18,7 @@ from unipac._inputs import floats, read_only
 from unipac._memory import require_room
 from unipac._parameters import OptionalArrayParameter
 from unipac.envs import FiniteMDP
-from unipac.mdp.protocol.agent import FiniteAgent
+from unipac.mdp.protocol.finite import FiniteAgent
 from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.backward import Limits
 from unipac.mdp.tabular.counting.counts import (
