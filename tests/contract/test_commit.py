@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import registry_cases as cases
 
 import unipac
+from helpers import registry_cases as cases
 from unipac.mdp import Episode
 from unipac.pac import BestArm, Request
 

@@ -3,11 +3,11 @@
 import dataclasses
 import json
 
-import kept
 import numpy as np
 import pytest
 
 import unipac
+from helpers import kept
 from unipac import _storage, _versions
 from unipac.deployment.log import fold
 

@@ -1,11 +1,9 @@
 """Every saved array of every agent, perturbed: the file is refused, or every public call works on what was loaded."""
 
 import numpy as np
-import perturbed
 import pytest
-import registry_cases as cases
-import toys
 
+from helpers import perturbed, registry_cases as cases, toys
 from unipac import AGENTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # assumptions that perturbed data refute

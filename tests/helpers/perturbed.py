@@ -3,7 +3,7 @@
 Nothing here knows an agent by name: every saved array of every case is perturbed in every way that its type allows.
 Loading refuses such a file, or every public call works on what was loaded, and saving it gives the same bytes.
 
-``python tests/contract/perturbed.py NestedOFUL`` tries all files of an agent, or of all, and prints those that break
+``python tests/helpers/perturbed.py NestedOFUL`` tries all files of an agent, or of all, and prints those that break
 the promise.
 """
 
@@ -17,12 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import crafted
-import kept
 import numpy as np
-import registry_cases as cases
 
 import unipac
+from helpers import crafted, kept, registry_cases as cases
 from unipac import _agents, _storage
 from unipac._checks import LARGEST_COUNT
 

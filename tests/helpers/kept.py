@@ -1,6 +1,6 @@
 """Files of every version that is read, kept in ``tests/data/files``, and what their agents decide next.
 
-``python tests/contract/kept.py 3`` writes the files of version 3. It uses public names alone, so that an
+``python tests/helpers/kept.py 3`` writes the files of version 3. It uses public names alone, so that an
 older version of the library can run it too. A version that is out is never written again.
 """
 
@@ -92,6 +92,7 @@ ARMS = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]
 MAKERS = {
     "nested_oful": lambda: bandit(unipac.NestedOFUL(2, noise=0.1)),
     "linucb": lambda: bandit(unipac.LinUCB(2, alpha=0.5)),
+    "disjoint_linucb": lambda: bandit(unipac.DisjointLinUCB(2, n_actions=3, alpha=0.5)),
     "guarded": lambda: bandit(unipac.Guarded(unipac.LinUCB(2), noise=0.1, gate=0.5)),
     "lints": lambda: bandit(unipac.LinTS(2, noise=0.1)),
     "nested_flute": lambda: episodic(
@@ -102,6 +103,7 @@ MAKERS = {
     ),
     "lsvi_ucb": lambda: episodic(unipac.LSVIUCB(FEATURES, horizon=2, total_episodes=50, bonus_scale=0.01)),
     "upac_lsvi": lambda: episodic(unipac.UPACLSVI(FEATURES, horizon=2)),
+    "monotone_lsvi": lambda: episodic(unipac.MonotoneLSVI(FEATURES, horizon=2)),
     "cert_vi": lambda: episodic(unipac.CertVI(3, 2, horizon=2)),
     "q_learning": lambda: episodic(unipac.QLearning(3, 2, horizon=2)),
     "lingape": lambda: search(unipac.LinGapE(ARMS, eps=0.1, noise=0.5)),
