@@ -13,7 +13,7 @@ help:
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
-	@echo "make pages     what the site takes from the code: reference, list of agents, menu"
+	@echo "make pages     what is written from the code: stubs, reference, list of agents, menu, the way of a call"
 	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"
 	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
 	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
@@ -76,6 +76,7 @@ docs: $(VENV)/.docs
 
 pages: $(VENV)/.experiments
 	$(RUN) docs/write_pages.py
+	$(RUN) docs/write_traces.py
 
 pictures: $(VENV)/.experiments
 	$(RUN) docs/draw_idea.py

@@ -167,9 +167,6 @@ def test_long_commands_run(tmp_path):
 # -- the sources -----------------------------------------------------------------------------------
 
 
-def test_no_source_is_longer_than_400_lines():
-    sources = (ROOT / "src").rglob("*.py")
-    long = {
-        path.name: n for path in sources if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
-    }
-    assert long == {}
+def test_the_ways_of_calls_are_up_to_date():
+    command = [sys.executable, str(ROOT / "docs" / "write_traces.py"), "--check"]
+    assert subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}).returncode == 0, "make pages"
