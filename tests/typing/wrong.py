@@ -22,8 +22,10 @@ def wrong() -> None:
     unipac.PhasedElimination(object())  # mypy: arg-type, pyright: reportArgumentType
     unipac.UBEV(3, 2)  # mypy: call-arg, pyright: reportCallIssue
     unipac.UBEV(3, 2, horizon="3")  # mypy: arg-type, pyright: reportArgumentType
-    unipac.UCBVI(3, 2, horizon=3, total_episodes=9)  # mypy: call-arg, pyright: reportCallIssue
+    unipac.UCBVI(3, 2, horizon=3, episodes=9)  # mypy: call-arg, pyright: reportCallIssue
     unipac.FLUTE(object(), horizon=3)  # mypy: arg-type, pyright: reportArgumentType
+    unipac.LinGapE()  # mypy: call-arg, pyright: reportCallIssue
+    unipac.SupLinUCB(3)  # mypy: call-arg, pyright: reportCallIssue
     unipac.LinGapE(object())  # mypy: arg-type, pyright: reportArgumentType
     unipac.NestedOFULL(2)  # mypy: attr-defined, pyright: reportAttributeAccessIssue
     unipac.bandits.UBEV(3, 2, horizon=3)  # mypy: attr-defined, pyright: reportAttributeAccessIssue
