@@ -58,4 +58,4 @@ def test_unknown_and_missing_arguments_are_named(cls):
 
 def test_the_number_of_episodes_has_one_name():
     with pytest.raises(ValueError, match="total_episodes"):
-        unipac.UCBVI(3, 2, horizon=3, total_episodes=10)
+        unipac.UCBVI(3, 2, horizon=3, episodes=10)
