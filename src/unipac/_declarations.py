@@ -32,3 +32,23 @@ def regularization() -> Any:
 def seed(words: str) -> Any:
     """A seed; ``words`` say of what."""
     return parameter(default=0, check=lambda name, value: check.count(name, value, least=0), words=words)
+
+
+def bonus_scale() -> Any:
+    """The factor of the bonus of a choice."""
+    words = (
+        "multiplies the bonus of the choice; bounds keep the proven radius, mistakes are bounded at 1 alone"
+    )
+    return parameter(default=1.0, check=check.nonnegative, words=words)
+
+
+def replan(default: str) -> Any:
+    """When to plan anew."""
+    words = 'when to plan anew: "always" before every episode, or "lazy"'
+    return parameter(default=default, check=check.choice("lazy", "always"), words=words)
+
+
+def replan_factor(default: float) -> Any:
+    """How long a lazy plan lasts."""
+    words = "a lazy plan lasts until some determinant or count has grown by this factor"
+    return parameter(default=default, check=check.at_least_one, words=words)

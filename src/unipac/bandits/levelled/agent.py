@@ -222,12 +222,7 @@ class OptimisticAgent(LevelledAgent):
     delta: float = declare.delta()
     noise: float = declare.noise()
     norm: float = declare.norm()
-    bonus_scale: float = parameter(
-        default=1.0,
-        check=check.nonnegative,
-        words="multiplies the radius of the choice; certificates keep the proven one, but other than 1 the number of "
-        "mistakes is not bounded",
-    )
+    bonus_scale: float = declare.bonus_scale()
 
     radius: str = parameter(
         default="determinant",

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac.mdp.linear.tables import Regression, TableAgent
@@ -65,9 +65,7 @@ class CertLSVIUCB(TableAgent):
         check=check.choice("theorem", "finite"),
         words='"theorem" as printed, second-hand and never certified, or "finite", proven for finitely many states',
     )
-    bonus_scale: float = parameter(
-        default=1.0, check=check.nonnegative, words="multiplies the radius; nothing is proven but at 1"
-    )
+    bonus_scale: float = declare.bonus_scale()
 
     @property
     def certified(self) -> bool:

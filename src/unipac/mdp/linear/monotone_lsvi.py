@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _declarations as declare
+from unipac._agents import agent
 from unipac.mdp.linear.values.agent import ValueAgent
 
 
@@ -36,9 +36,5 @@ class MonotoneLSVI(ValueAgent):
     theorem: ClassVar[str] = "regret"
     _levelled: ClassVar[bool] = False
 
-    replan: str = parameter(
-        default="always", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
-    )
-    replan_factor: float = parameter(
-        default=1.25, check=check.at_least_one, words="growth of a det Σ that asks for a new plan"
-    )
+    replan: str = declare.replan("always")
+    replan_factor: float = declare.replan_factor(1.25)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.linalg.levels import NESTED
 from unipac.mdp.linear.levelled.agent import LinearAgent
@@ -44,9 +44,7 @@ class NestedFLUTE(LinearAgent):
         "finitely many states, "
         'else "explicit"',
     )
-    replan: str = parameter(
-        default="lazy", check=check.choice("lazy", "always"), words='"lazy", or "always" before every episode'
-    )
+    replan: str = declare.replan("lazy")
 
     def _check_parameters(self) -> None:
         if self.radius is None:

@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _checks as check, _declarations as declare
+from unipac._agents import agent
 from unipac._arrays import Array
 from unipac.linalg.soundness import check_gram
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
@@ -71,7 +71,7 @@ class UCRLVTRPlus(MixtureInputs):
 
     theorem: ClassVar[str] = "regret"
 
-    bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies β̂ when choosing")
+    bonus_scale: float = declare.bonus_scale()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

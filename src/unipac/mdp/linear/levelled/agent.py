@@ -68,22 +68,9 @@ class LinearAgent(EpisodicAgent):
     constant: float = parameter(
         default=1.0, check=check.positive, words='C of "theorem", which the paper does not give'
     )
-    bonus_scale: float = parameter(
-        default=1.0,
-        check=check.nonnegative,
-        words="multiplies the radius of the choice; bounds and certificates keep the proven one, but other than 1 the "
-        "number of mistakes is not bounded",
-    )
-    replan: str = parameter(
-        default="always",
-        check=check.choice("lazy", "always"),
-        words='"always" before every episode, or "lazy"',
-    )
-    replan_factor: float = parameter(
-        default=1.25,
-        check=check.at_least_one,
-        words="lazy replanning waits until some det Σ has grown by this factor",
-    )
+    bonus_scale: float = declare.bonus_scale()
+    replan: str = declare.replan("always")
+    replan_factor: float = declare.replan_factor(1.25)
 
     # -- parameters ----------------------------------------------------------------------------
 

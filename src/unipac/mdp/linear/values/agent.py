@@ -49,17 +49,9 @@ class ValueAgent(EpisodicAgent):
         check=check.choice("monotone", "vertex"),
         words='"monotone": bounds for V* alone; "vertex": simpler ones for all V',
     )
-    bonus_scale: float = parameter(
-        default=1.0,
-        check=check.nonnegative,
-        words="multiplies the radii when choosing; bounds and certificates stay proven",
-    )
-    replan: str = parameter(
-        default="lazy", check=check.choice("lazy", "always"), words='when to plan anew: "lazy" or "always"'
-    )
-    replan_factor: float = parameter(
-        default=1.05, check=check.at_least_one, words="growth of a det Σ that asks for a new plan"
-    )
+    bonus_scale: float = declare.bonus_scale()
+    replan: str = declare.replan("lazy")
+    replan_factor: float = declare.replan_factor(1.05)
 
     def _check_parameters(self) -> None:
         self.features = checked_features(self.features)

@@ -57,11 +57,7 @@ class MixtureAgent(MixtureInputs):
         check=check.choice("span", "horizon"),
         words='values are scaled to [0, 1] by their own range ("span"), or by that of all sums of rewards ("horizon")',
     )
-    bonus_scale: float = parameter(
-        default=1.0,
-        check=check.nonnegative,
-        words="multiplies the radii when choosing; bounds and certificates stay proven",
-    )
+    bonus_scale: float = declare.bonus_scale()
 
     # -- parameters ----------------------------------------------------------------------------
 

@@ -57,9 +57,7 @@ class CertVI(TabularAgent):
         default=None, words="states in which an episode is over, worth 0: numbers, or booleans (S,)"
     )
     delta: float = declare.delta()
-    bonus_scale: float = parameter(
-        default=1.0, check=check.nonnegative, words="of the thresholds when choosing; all bounds stay proven"
-    )
+    bonus_scale: float = declare.bonus_scale()
     reward_values: str = parameter(
         default="few",
         check=check.choice("few", "many"),
@@ -68,10 +66,8 @@ class CertVI(TabularAgent):
     return_range: tuple[float, float] | None = parameter(
         default=None, check=check.optional_range, words="(low, high) of the return from any stage and state"
     )
-    replan: str = parameter(default="lazy", check=check.choice("lazy", "always"), words='"lazy" or "always"')
-    replan_factor: float = parameter(
-        default=1.02, check=check.at_least_one, words="growth that asks for a plan"
-    )
+    replan: str = declare.replan("lazy")
+    replan_factor: float = declare.replan_factor(1.02)
     replan_every: int = parameter(
         default=1,
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
