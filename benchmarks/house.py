@@ -1,6 +1,6 @@
 """This tree against an earlier commit, side by side in one run, as ratios of processor time.
 
-    python benchmarks/house.py [--commit 751a073] [--repetitions 9] [--only NAME]
+    python benchmarks/house.py [--commit 6713bee] [--repetitions 5] [--only NAME]
 
 The earlier tree is checked out into a temporary folder. Each measurement is a process of its own, with one
 BLAS thread and the public interface alone, and repeats its work until it took half a second of processor
@@ -53,7 +53,7 @@ rewards = X[:, :, 0] + 0.5 * rng.standard_normal((2000, 1))
 def work():
     unipac.NestedOFUL(20, noise=0.5).play(X, rewards)
 """,
-        0.95,
+        0.97,
     ),
     "choose + update, d = 20, n = 10": (
         """
@@ -67,7 +67,17 @@ def work():
         decision = agent.choose(actions)
         agent.update(decision, reward[decision.index])
 """,
-        0.80,
+        0.97,
+    ),
+    "Guarded.play, d = 20, n = 10": (
+        """
+X = unit(rng, 2000, 10, 20)
+rewards = X[:, :, 0] + 0.5 * rng.standard_normal((2000, 1))
+
+def work():
+    unipac.Guarded(unipac.LinUCB(20), noise=0.5).play(X, rewards)
+""",
+        0.97,
     ),
     "fixed_actions play, n = 1,000, d = 50": (
         """
@@ -77,7 +87,7 @@ rewards = X[:, 0] + 0.5 * rng.standard_normal((500, 1))
 def work():
     unipac.NestedOFUL(50, noise=0.5, fixed_actions=X).play(X, rewards)
 """,
-        0.95,
+        0.97,
     ),
     "NestedFLUTE.play, RiverSwim 6 x 20": (
         """
@@ -86,7 +96,16 @@ mdp = unipac.envs.river_swim(n_states=6, horizon=20)
 def work():
     unipac.NestedFLUTE(mdp.features, horizon=20).play(mdp, episodes=1000, seed=0)
 """,
-        0.95,
+        0.97,
+    ),
+    "CertVI.play, RiverSwim 6 x 20": (
+        """
+mdp = unipac.envs.river_swim(n_states=6, horizon=20)
+
+def work():
+    unipac.CertVI.made_for(mdp).play(mdp, episodes=2000, seed=0)
+""",
+        0.97,
     ),
     "play(sphere(5, 20))": (
         """
@@ -95,7 +114,7 @@ instance = unipac.envs.sphere(5, 20)
 def work():
     unipac.NestedOFUL(5).play(instance, rounds=20_000, seed=0)
 """,
-        2.0,
+        0.97,
     ),
 }
 
@@ -151,8 +170,8 @@ def compare(earlier: Path, folder: Path, options: argparse.Namespace) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--commit", default="751a073", help="the earlier tree")
-    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--commit", default="6713bee", help="the earlier tree")
+    parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--only", default="", help="workloads whose name contains this")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the earlier tree is removed

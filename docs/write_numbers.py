@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = "benchmarks/results.json"
 LEARNING = "benchmarks/learning.json"
 REWARD = "benchmarks/reward.json"
+RLSVI = "benchmarks/rlsvi.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -65,6 +66,11 @@ def _tables(results: dict[str, Any]) -> str:
 @says(f"{LEARNING}#table")
 def _learning(results: dict[str, Any]) -> str:
     return str(_benchmark("learning").table(results))
+
+
+@says(f"{RLSVI}#table")
+def _rlsvi(results: dict[str, Any]) -> str:
+    return str(_benchmark("rlsvi").table(results))
 
 
 @says(f"{REWARD}#goals")

@@ -36,6 +36,7 @@ from unipac.mdp.protocol.records import EpisodeTrace
 from unipac.mdp.tabular.cert_vi.cert_vi import CertVI
 from unipac.mdp.tabular.psrl import PSRL
 from unipac.mdp.tabular.q_learning import QLearning
+from unipac.mdp.tabular.rlsvi import RLSVI
 from unipac.mdp.tabular.ubev import UBEV
 from unipac.mdp.tabular.ucb_advantage import UCBAdvantage
 from unipac.mdp.tabular.ucbvi import UCBVI
@@ -60,8 +61,8 @@ __all__ = [
     "CertifiedPlanning", "ConfidenceBall", "Decision", "Deployment", "DisjointLinUCB", "ELEANOR",
     "EpisodeTrace", "ExploreVerify", "FLUTE", "GAllocation", "Guarded", "LSVIUCB", "LazyTrackAndStop",
     "Level", "LinGapE", "LinTS", "LinUCB", "MonotoneLSVI", "NestedFLUTE", "NestedOFUL", "NestedVTR", "OFUL",
-    "OLIVE", "OPPQ", "PPQ", "PSRL", "PhasedElimination", "QLearning", "RAGE", "SupLinRel", "SupLinUCB",
-    "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI", "UPACOFUL",
-    "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive", "XYStatic", "bandits", "data",
-    "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac", "registry", "theory"
+    "OLIVE", "OPPQ", "PPQ", "PSRL", "PhasedElimination", "QLearning", "RAGE", "RLSVI", "SupLinRel",
+    "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI",
+    "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive", "XYStatic", "bandits",
+    "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac", "registry", "theory"
 ]

@@ -43,6 +43,7 @@ _MODULES = {
     "UCBVI": "unipac.mdp.tabular.ucbvi",
     "UCBAdvantage": "unipac.mdp.tabular.ucb_advantage",
     "PSRL": "unipac.mdp.tabular.psrl",
+    "RLSVI": "unipac.mdp.tabular.rlsvi",
     "QLearning": "unipac.mdp.tabular.q_learning",
     "NestedVTR": "unipac.mdp.mixture.nested_vtr",
     "UPACVTR": "unipac.mdp.mixture.upac_vtr",

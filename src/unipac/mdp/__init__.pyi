@@ -20,13 +20,14 @@ from unipac.mdp.tabular.cert_vi.cert_vi import CertVI
 from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.psrl import PSRL
 from unipac.mdp.tabular.q_learning import QLearning
+from unipac.mdp.tabular.rlsvi import RLSVI
 from unipac.mdp.tabular.ubev import UBEV
 from unipac.mdp.tabular.ucb_advantage import UCBAdvantage
 from unipac.mdp.tabular.ucbvi import UCBVI
 
 __all__ = [
     "CertLSVIUCB", "CertVI", "ELEANOR", "Episode", "EpisodeTrace", "EpisodicAgent", "FLUTE", "FiniteAgent",
-    "LSVIUCB", "MonotoneLSVI", "NestedFLUTE", "NestedVTR", "PSRL", "Plan", "QLearning", "StageLevel",
+    "LSVIUCB", "MonotoneLSVI", "NestedFLUTE", "NestedVTR", "PSRL", "Plan", "QLearning", "RLSVI", "StageLevel",
     "TabularAgent", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI",
     "UPACVTR"
 ]

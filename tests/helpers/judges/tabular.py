@@ -329,3 +329,28 @@ class QLearning:
             ahead = self.Q[then, t].max() if t >= 0 else 0.0
             target = r + self.discount * ahead
             self.Q[now, s, a] += self.rate * self.n[now, s, a] ** -self.power * (target - self.Q[now, s, a])
+
+
+def rlsvi(data, S, A, H, k, normals, *, noise_scale=1.0, reward_range=(0.0, 1.0)):
+    """RLSVI (Russo 2019) in episode k = 1, 2, ...: Q (H, S, A) by least squares on perturbed data.
+
+    The algorithm draws a normal for the prior and one for every sample. Here ``normals`` (H, S, A) has their sum, as
+    one standard normal times √(n + 1); it is put on the prior. Rewards are scaled to [0, 1], an end has the reward 0.
+    """
+    low, high = min(reward_range[0], 0.0), max(reward_range[1], 0.0)
+    unit = high - low
+    beta = S * H**3 * math.log(2 * H * S * A * k) / 2
+    Q, V = np.zeros((H, S, A)), np.zeros((H + 1, S))
+    for h in reversed(range(H)):
+        for s in range(S):
+            for a in range(A):
+                seen = data.at(h, s, a)
+                n = sum(seen.values())
+                design, target = [1.0], [noise_scale * math.sqrt(beta * (n + 1)) * normals[h, s, a]]
+                for (t, r), times in seen.items():
+                    over = (H - 1 - h) * (0.0 - low) / unit
+                    design += [1.0] * times
+                    target += [(r - low) / unit + (V[h + 1, t] if t >= 0 else over)] * times
+                Q[h, s, a] = np.linalg.lstsq(np.array(design)[:, None], np.array(target), rcond=None)[0][0]
+        V[h] = Q[h].max(axis=1)
+    return unit * Q + low * np.arange(H, 0, -1)[:, None, None]

@@ -11,7 +11,7 @@ from unipac.envs.play.simulation import episode_uniforms, simulate, world_of
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.records import empty_trace
 
-TABULAR = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "QLearning")
+TABULAR = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "RLSVI", "QLearning")
 LINEAR = ("FLUTE", "NestedFLUTE", "LSVIUCB")
 
 

@@ -11,7 +11,7 @@ from unipac.envs import FiniteMDP, river_swim
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.plan import Episode
 
-NAMES = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "QLearning")
+NAMES = ("CertVI", "UBEV", "UCBVI", "UCBAdvantage", "PSRL", "RLSVI", "QLearning")
 VARIANTS = {
     "lazy": {},
     "pooled": {"homogeneous": True},

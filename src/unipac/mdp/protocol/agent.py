@@ -66,6 +66,7 @@ class EpisodicAgent(Agent):
     n_states: int = field(init=False, default=0)  # a parameter of some agents, derived by others
     """0 where observations are no numbers of states."""
     n_actions: int = field(init=False, default=0)
+    """How many actions there are; a parameter of some agents, derived by others."""
 
     @classmethod
     def made_for(cls, mdp: FiniteMDP, *, rounds: int | None = None, seed: int = 0, **parameters: Any) -> Self:

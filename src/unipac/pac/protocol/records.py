@@ -42,10 +42,16 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What an algorithm yields."""
+    """What an algorithm yields: a batch, and what it would answer now.
+
+    >>> Request(arms=[0, 1], counts=[5, 5], index=0, certificate=2.0).counts
+    [5, 5]
+    """
 
     arms: Any
+    """(m,), the arms to pull, ..."""
     counts: Any
+    """... and how often each, (m,)."""
     index: Any
     """What it would answer now: an arm, or whatever ``_found`` takes, ..."""
     certificate: float
