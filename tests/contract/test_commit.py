@@ -36,6 +36,9 @@ def one_episode(agent: Any, mdp: Any) -> Episode:
 def test_learning_changes_nothing_until_the_commit(case):
     agent = case.make()
     episode = one_episode(agent, case.instance)
+    known = agent.levels(), np.asarray(agent.policy()).tolist(), agent.episodes
+    agent._learn(episode)  # it may make room
+    assert (agent.levels(), np.asarray(agent.policy()).tolist(), agent.episodes) == known
     before = agent.digest()
     change = agent._learn(episode)
     assert agent.digest() == before

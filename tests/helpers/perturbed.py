@@ -199,10 +199,10 @@ def _bandit(agent: Any, case: cases.Case) -> None:
 def _mdp(agent: Any, case: cases.Case) -> None:
     mdp, state = case.instance, 0
     for k in range(2 * mdp.horizon + 1):
-        if agent._waiting is None:
+        if agent._ledger.waiting is None:
             assert 0 <= agent.act(state) < mdp.n_actions
         _call(agent.observe, agent.reward_range[0], state := k % mdp.n_states)
-    while agent._steps:
+    while agent._ledger.steps:
         agent.act(state)
         agent.observe(agent.reward_range[0], state)
     certificate = agent.certificate(0)

@@ -274,6 +274,9 @@ def restored(saved: State, like: State, rules: Rules) -> State:
         and saved.age[0] in (FRESH, OLD, GROWN, STALE)
     )
     check.require(sound, "plan", "one that data led to", "another")
+    over = np.repeat(rules.upper.over, rules.upper.extreme.size // rules.upper.over.size)
+    visited = counts.visits.reshape(-1, over.size)[:, over].any()
+    check.require(not visited, "visits", "0 in the ends", "others")
     before = at(counts, saved.planned_times, saved.planned_reward)
     state = like._replace(counts=before, planned_times=np.zeros(P, dtype=np.int64))
     if saved.age[0] != STALE:
