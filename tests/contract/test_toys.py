@@ -2,7 +2,15 @@
 
 import pytest
 
-from helpers import any_checks, bandit_checks, mdp_checks, registry_cases as cases, search_checks, toys
+from helpers import (
+    any_checks,
+    bandit_checks,
+    mdp_checks,
+    perturbed,
+    registry_cases as cases,
+    search_checks,
+    toys,
+)
 
 BANDIT, MDP, SEARCH = bandit_checks.CHECKS, mdp_checks.CHECKS, search_checks.CHECKS
 REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
@@ -17,6 +25,8 @@ def plain(check):
 
 
 WRONG = {
+    "TrustsFiles": lambda case, folder: perturbed.check_perturbed(case, folder),
+    "TrustsCounts": lambda case, folder: perturbed.check_perturbed(case, folder),
     "WrongTimes": plain(BANDIT["times"]),
     "NearlyRightTimes": plain(BANDIT["times"]),
     "TakesBadTimes": plain(BANDIT["times"]),

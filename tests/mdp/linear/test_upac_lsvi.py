@@ -91,7 +91,7 @@ def test_a_file_in_the_middle_of_an_episode(tmp_path):
     assert agent.act(2) == other.act(2)
 
 
-@pytest.mark.parametrize("field", ["open", "size", "arrivals", "times", "rows", "order"])
+@pytest.mark.parametrize("field", ["open", "size", "times", "rows", "order"])
 def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
     mdp = hypercube(dim=3, horizon=3)
     agent = unipac.UPACLSVI.made_for(mdp)
@@ -108,7 +108,7 @@ def test_a_file_that_no_data_lead_to_is_refused(field, tmp_path):
 def missed_visits(mdp, factor, episodes):
     """How many executed pairs of level l ≥ 2 had not passed level l − 1 in the plan in use."""
     agent = unipac.UPACLSVI.made_for(mdp)
-    places, missed = agent._memory.rules.layout, 0
+    places, missed = agent._rules.layout, 0
     for k in range(episodes):
         plan = agent._plan()
         planned, data = agent.state.planned.rows, agent.state.data
