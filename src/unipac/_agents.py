@@ -1,10 +1,10 @@
 """What agents of all kinds share: parameters, text, copies and files.
 
-How parameters are declared is in ``_parameters``.
+``_parameters`` says how parameters are declared.
 
-``state`` is all that was learned: a named tuple of arrays, random generators and further such tuples. This
-module writes it to files, reads, copies and pickles it; an algorithm has no file format. What can be derived
-from the state is left out of files (``_saved``) and derived again (``_restored``).
+``state`` holds everything that an agent has learned: a named tuple of arrays, random generators and further such
+tuples. This module saves, loads, copies and pickles it, so an algorithm needs no file format of its own. Files leave
+out what can be derived from the state (``_saved``); loading derives it again (``_restored``).
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from unipac.registry import AGENTS, FEATURE_MAPS
 Arrays = dict[str, NDArray[Any]]
 
 LARGEST_SUM = 1e120
-"""No sum of rewards is larger; squares of it are still numbers."""
+"""Larger sums of rewards are refused; the square of this number does not overflow."""
 
 __all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
 
 
 class Agent:
-    """The base of all kinds; knows parameters, state and files, and nothing of what an agent does."""
+    """The base of all kinds of agents: it handles parameters, state and files, but not what an agent does."""
 
     kind: ClassVar[str]
     """"bandit", "mdp" or "search"."""
     theorem: ClassVar[str] = "none"
-    """What is proven of the algorithm as it stands: "uniform-PAC", "regret", "PAC" or "none"."""
+    """What is proven about the algorithm as it is implemented: "uniform-PAC", "regret", "PAC" or "none"."""
     counts_many = False
-    """Whether it takes many equal rounds or episodes in one exact step; some parameters may forbid it."""
+    """Whether it can take many equal rounds or episodes in one exact step; some parameters may forbid it."""
     absorbs = False
     """Whether ``absorb`` takes rounds or episodes that somebody else chose."""
     draws = False
     """Whether its choices depend on random numbers."""
     moved: ClassVar[Mapping[str, str]] = {}
-    """Keywords that are no longer taken, each with the sentence that the constructor refuses it with."""
+    """Keywords that are no longer accepted, each with the reason that the constructor's error states."""
 
     state: Any
-    """All that was learned."""
+    """Everything that the agent has learned."""
 
     def __post_init__(self) -> None:
         for entry in declared(self):
@@ -60,64 +60,64 @@ class Agent:
 
     @property
     def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the assumptions given."""
+        """Whether bounds and certificates are proven under the agent's assumptions."""
         return False
 
     @property
     def consistent(self) -> bool:
-        """Whether the assumptions still stand; False once something was seen that they exclude."""
+        """Whether all observations agree with the assumptions; False once one of them contradicts these."""
         return True
 
     @property
     def guarantee(self) -> str:
-        """What is proven of this agent: ``theorem``, or "none" if its bounds are not proven or its bonus is scaled."""
+        """What is proven about this agent: ``theorem``, or "none" if its bounds are unproven or its bonus is scaled."""
         proven = self.certified and getattr(self, "bonus_scale", 1.0) == 1.0
         return self.theorem if proven else "none"
 
     # -- what a kind or an algorithm writes ----------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """Checks that concern several parameters, or the form of one; may set attributes."""
+        """Check several parameters together, or the form of one; may set attributes."""
 
     def _begin(self) -> None:
-        """Counters and whatever else is not learned, as at the start."""
+        """Reset counters and whatever else is not learned."""
 
     def _empty(self) -> Any:
         """The state before anything was learned."""
         raise NotImplementedError
 
     def _saved(self) -> Any:
-        """The part of the state that goes to a file: what the rest can be derived from."""
+        """The part of the state that goes to a file; the rest can be derived from it."""
         return self.state
 
     def _restored(self, saved: Any) -> Any:
-        """The state to go on with, from what was saved; a ``ValueError`` unless every call works on it.
+        """The state to continue with, from what was saved; a ``ValueError`` unless every call works on it.
 
-        What is used as an index must be one, shapes must fit, and numbers be finite where it matters. Whether some
-        data led there is not asked: the digest tells damage from a file, and nothing tells what a forger wrote.
+        Indices must be in range, shapes must fit, and numbers must be finite where it matters. It need not check
+        whether data could lead to this state: the digest detects damage, and nothing detects a forged file.
         """
         check_like(saved, self._saved())
         return saved
 
     def _progress(self) -> tuple[dict[str, Any], Arrays]:
-        """Counters and what is under way, for a file."""
+        """Counters, and rounds or episodes under way, for a file."""
         return {}, {}
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what ``_progress`` gave; a ``ValueError`` or ``KeyError`` if it cannot be."""
+        """Restore what ``_progress`` returned; a ``ValueError`` or ``KeyError`` if that is impossible."""
 
     @classmethod
     def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a file whose parameters ask for more memory than its arrays take, before it is allocated."""
+        """Before anything is allocated, refuse a file whose parameters need more memory than its arrays take."""
 
     def _resumed(self) -> None:
-        """A last check, when the state has been restored."""
+        """A last check, after the state has been restored."""
 
     # -- for users -----------------------------------------------------------------------------
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments with which an equal agent can be made."""
+        """The arguments that make an equal agent."""
         return {entry.name: getattr(self, entry.name) for entry in declared(self)}
 
     def __repr__(self) -> str:
@@ -133,17 +133,17 @@ class Agent:
         return f"<{type(self).__name__}({', '.join(shown)}): {self._summary()}>"
 
     def _summary(self) -> str:
-        """How far it has come, in a few words."""
+        """Its progress, in a few words."""
         return ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that was learned to a file, from which ``unipac.load`` goes on bit for bit."""
+        """Write the agent to a file; ``unipac.load`` continues from it bit for bit."""
         with self._lock:
             header, arrays = described(self)
         storage.write(path, header, arrays)
 
     def digest(self) -> str:
-        """SHA-256 of parameters, of what was learned and of what is under way; equal for agents that are equal.
+        """SHA-256 of the parameters, the state, and rounds or episodes under way; equal agents have equal digests.
 
         Ids of decisions do not count: copies have the same digest.
         """
@@ -152,7 +152,7 @@ class Agent:
         return storage.digest({**header, "progress": self._without_ids(header["progress"])}, arrays)
 
     def _without_ids(self, progress: dict[str, Any]) -> dict[str, Any]:
-        """What counts of ``_progress`` when agents are compared."""
+        """The part of ``_progress`` that counts when agents are compared."""
         return progress
 
     def __copy__(self) -> Self:
@@ -183,7 +183,7 @@ def _equal(value: Any, default: Any) -> bool:
 
 
 def _learned(agent: Agent) -> tuple[dict[str, Any], Arrays]:
-    """Everything but the parameters: numbers for JSON, and arrays of its own."""
+    """Everything but the parameters: numbers for JSON, and copies of the arrays."""
     progress, arrays = agent._progress()
     random: dict[str, Any] = {}
     state: Arrays = {}
@@ -193,7 +193,7 @@ def _learned(agent: Agent) -> tuple[dict[str, Any], Arrays]:
 
 
 def _made(cls: type[Any], parameters: Mapping[str, Any], header: Mapping[str, Any], arrays: Arrays) -> Any:
-    """An agent that has learned."""
+    """A new agent with these parameters and everything that was learned."""
     made = cls(**parameters)
     made._resume(header["progress"], arrays)
     made.state = made._restored(_unflattened("state", made._saved(), arrays, header["random"]))
@@ -215,7 +215,7 @@ def _flatten(name: str, value: Any, arrays: Arrays, random: dict[str, Any]) -> N
 
 
 def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], random: Mapping[str, Any]) -> Any:
-    """The value of this name in the form of ``model``; arrays have its type and as many axes."""
+    """The value of this name in the form of ``model``, whose types and numbers of axes the arrays must have."""
     if isinstance(model, np.ndarray):
         array = arrays[name]
         if array.dtype != model.dtype or array.ndim != model.ndim:
@@ -230,7 +230,7 @@ def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], rand
 
 
 def check_like(value: Any, model: Any, name: str = "state") -> None:
-    """Refuse a state unless its arrays have the shapes of ``model`` and no number of them is too large."""
+    """Refuse a state unless its arrays have the shapes of ``model`` and none of their numbers is too large."""
     if isinstance(model, np.ndarray):
         if value.shape != model.shape or not (np.abs(value) <= LARGEST_SUM).all():
             raise ValueError(f"{name} has shape {value.shape}, or numbers that are too large")
@@ -267,15 +267,15 @@ def load(
     agent: type[Any] | None = None,
     feature_map: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """The agent that ``save`` wrote, to go on exactly where it stopped.
+    """The agent that ``save`` wrote; it continues exactly where it stopped.
 
-    Reads plain arrays and JSON only: a file cannot make it run code. Radii, plans and what is certified are
-    computed from what was learned, not read.
+    It reads only plain arrays and JSON, so a file cannot make it run code. Radii, plans and certificates are
+    computed from the state, not read.
 
     Args:
         path: the file.
-        agent: the class, for one of your own.
-        feature_map: the function of an agent that was made with a function of your own.
+        agent: the class, if it is one of your own.
+        feature_map: the function, if the agent was made with a function of your own.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -292,15 +292,15 @@ def load(
         >>> other.rounds, agent.rounds
         (1, 0)
     """
-    found, held = storage.read(path)
-    if found.get("kind") == "deployment":
+    stored, held = storage.read(path)
+    if stored.get("kind") == "deployment":
         raise ValueError(
             f"path must name a file of an agent, got {os.fspath(path)!r}, which holds a deployment; "
             "Deployment.load reads it"
         )
     objects = {} if feature_map is None else {"feature_map": feature_map}
     try:
-        header, arrays = versions.current(found, held)
+        header, arrays = versions.current(stored, held)
         made = _from_file(header, arrays, agent, objects)
         check_as_written(described(made), header, arrays)
         return made
@@ -318,8 +318,8 @@ def _from_file(
 ) -> Any:
     cls = AGENTS[header["agent"]] if cls is None else cls
     if cls.__name__ != header["agent"] or cls.kind != header["kind"]:
-        raise ValueError(f"it holds a {header['agent']}; give its class as agent=")
-    told = header["parameters"]
+        raise ValueError(f"it holds a {header['agent']}; pass its class as agent=")
+    saved = header["parameters"]
     parameters: dict[str, Any] = {}
     for entry in declared(cls):
         prefix = f"parameters.{entry.name}"
@@ -327,31 +327,31 @@ def _from_file(
             parameters[entry.name] = arrays[prefix]
         elif entry.name in objects:
             parameters[entry.name] = objects[entry.name]
-        elif isinstance(told[entry.name], Mapping):
+        elif isinstance(saved[entry.name], Mapping):
             inner = {
                 name.removeprefix(prefix + "."): array
                 for name, array in arrays.items()
                 if name.startswith(prefix + ".")
             }
-            parameters[entry.name] = _object(entry.name, told[entry.name], inner)
+            parameters[entry.name] = _object(entry.name, saved[entry.name], inner)
         else:
-            value = told[entry.name]
+            value = saved[entry.name]
             parameters[entry.name] = tuple(value) if isinstance(value, list) else value
     cls._foresee(parameters, arrays)
     return _made(cls, parameters, header, arrays)
 
 
 def check_as_written(own: tuple[dict[str, Any], Arrays], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Refuse a header and arrays unless what was made of them writes its own alike: nothing is left out."""
-    told = {"format": header["format"], "version": header["version"], **own[0]}
-    if storage.digest(told, own[1]) != storage.digest(header, arrays):
-        raise ValueError("it holds more than what was made of it, or in another form")
+    """Refuse a header and arrays unless the object made from them would write the same: nothing is left out."""
+    again = {"format": header["format"], "version": header["version"], **own[0]}
+    if storage.digest(again, own[1]) != storage.digest(header, arrays):
+        raise ValueError("it holds more than what was made from it, or in another form")
 
 
-def _object(name: str, told: Mapping[str, Any], arrays: Arrays) -> Any:
+def _object(name: str, saved: Mapping[str, Any], arrays: Arrays) -> Any:
     """A parameter that is more than numbers: another agent, or a feature map of the library."""
-    if "agent" in told:
-        return _from_file(told, arrays, None, {})
-    if told["map"] is None:
-        raise ValueError(f"{name} must be given: the agent was saved with a function of the user's")
-    return FEATURE_MAPS[told["map"]](**told["parameters"])
+    if "agent" in saved:
+        return _from_file(saved, arrays, None, {})
+    if saved["map"] is None:
+        raise ValueError(f"{name} must be given: the agent was saved with a user's own function")
+    return FEATURE_MAPS[saved["map"]](**saved["parameters"])

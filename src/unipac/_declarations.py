@@ -30,14 +30,14 @@ def regularization() -> Any:
 
 
 def seed(words: str) -> Any:
-    """A seed; ``words`` say of what."""
+    """A seed; ``words`` says what it is for."""
     return parameter(default=0, check=lambda name, value: check.count(name, value, least=0), words=words)
 
 
 def bonus_scale() -> Any:
     """The factor of the bonus of a choice."""
     words = (
-        "multiplies the bonus of the choice; bounds keep the proven radius, mistakes are bounded at 1 alone"
+        "multiplies the bonus used to choose; bounds keep the proven radius, mistakes are bounded only at 1"
     )
     return parameter(default=1.0, check=check.nonnegative, words=words)
 

@@ -1,8 +1,8 @@
 """Names of a package that are imported when they are first asked for (PEP 562).
 
-A package says once where its names are written; its agents come from the registry. So a package costs nothing
-until it is used, and an algorithm appears in it by its line in ``registry.py``. For type checkers
-``docs/write_pages.py`` writes the same into ``__init__.pyi``.
+A package lists its names and their modules once; its agents come from the registry. So a package costs nothing
+until a name is used, and a line in ``registry.py`` is enough to add an algorithm to it. For type checkers,
+``docs/write_pages.py`` writes the same names into ``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from unipac import registry
 
 TABLES: dict[str, Mapping[str, str]] = {}
-"""Of each package that was imported: the module of each of its names, without those of agents."""
+"""For each imported package, the modules of its names, except those of agents."""
 
 
 def names(
@@ -25,8 +25,8 @@ def names(
 
     Args:
         package: its name.
-        modules: names, separated by spaces, by the module that has them, as it is seen from ``unipac``; the names
-            of the package itself are modules.
+        modules: from a module, relative to ``unipac``, to its names, separated by spaces; names listed under the
+            package itself are submodules.
     """
     TABLES[package] = {
         name: f"unipac.{module}" if module else "unipac"
@@ -35,14 +35,14 @@ def names(
     }
 
     def look_up(name: str) -> Any:
-        known = homes(package)
-        if name not in known:
+        home_of = homes(package)
+        if name not in home_of:
             text = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=sys.modules[package])
-        module = known[name]
+        module = home_of[name]
         is_module = module == package
-        found = importlib.import_module(f"{module}.{name}" if is_module else module)
-        value = found if is_module else getattr(found, name)
+        imported = importlib.import_module(f"{module}.{name}" if is_module else module)
+        value = imported if is_module else getattr(imported, name)
         setattr(sys.modules[package], name, value)  # so that it is looked up once
         return value
 

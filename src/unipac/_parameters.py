@@ -12,7 +12,7 @@ An agent is a class whose fields are its parameters::
         alpha: float = parameter(default=1.0, check=check.nonnegative, words="how much to explore")
 
 Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
-them. They are attributes, the repr, the header of a file and the names that a sweep may use.
+them. They become the agent's attributes, its repr, the header of its file, and names that a sweep may use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ArrayParameter: TypeAlias = Converted[ArrayLike, NDArray[Any]]
 """A parameter that takes anything like an array, and is kept as an array."""
 
 OptionalArrayParameter: TypeAlias = Converted[ArrayLike | None, Any]
-"""The same; None says that there is none."""
+"""Like ``ArrayParameter``, or None if there is no array."""
 
 
 def parameter(
@@ -58,17 +58,17 @@ def parameter(
     """A parameter of an agent; type checkers read ``default`` and ``kw_only`` (PEP 681).
 
     Args:
-        default: its default value; without one it must be given.
+        default: its default value; without one the parameter is required.
         check: called with name and value, returns the value to keep or raises a ``ValueError``.
         words: what it is, for the documentation.
-        kw_only: whether it must be given by its name.
+        kw_only: whether it must be passed by name.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check, "words": words})
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, dataclasses.field))
 def agent(cls: T) -> T:
-    """Make a class with parameters an agent: its constructor, and the list of arguments in its docstring."""
+    """Turn a class with parameters into an agent: add its constructor, and the arguments to its docstring."""
     made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
     if made.__doc__ and "{parameters}" in made.__doc__:
         made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
@@ -100,7 +100,7 @@ def _refusing(moved: Mapping[str, str], init: Callable[..., None]) -> Callable[.
 
 
 def _arguments(cls: type) -> str:
-    """The section on the arguments, as it stands in a docstring of this class."""
+    """The section ``Args`` of the docstring of this class."""
     lines = ["Args:"]
     for entry in in_order(cls):
         if entry.metadata.get("words"):
@@ -118,11 +118,11 @@ def declared(cls: Any) -> list[dataclasses.Field[Any]]:
 
 
 def in_order(cls: Any) -> list[dataclasses.Field[Any]]:
-    """The same, those that may be given without their name in front."""
+    """The parameters of a class or of an agent, those that may be passed by position first."""
     return sorted(declared(cls), key=lambda entry: bool(entry.kw_only))
 
 
-def accepted(cls: Any, **told: Any) -> dict[str, Any]:
-    """Those of the arguments that a class takes; what is None is not told."""
+def accepted(cls: Any, **arguments: Any) -> dict[str, Any]:
+    """The arguments that a class takes; arguments that are None are left out."""
     names = {entry.name for entry in declared(cls)}
-    return {name: value for name, value in told.items() if name in names and value is not None}
+    return {name: value for name, value in arguments.items() if name in names and value is not None}

@@ -1,6 +1,6 @@
-"""Files: written so that the old or the new one is always there, complete; read without trusting them.
+"""Files: at every moment of writing, the old or the new one is there, complete; reading does not trust them.
 
-A file of ours is a ``.npz`` archive of plain arrays without compression, one of which is a JSON header. The header
+A file of ours is an uncompressed ``.npz`` archive of plain arrays, one of which is a JSON header. The header
 holds a digest of everything else. Nothing in a file can make the reader run code or take more memory than the
 file is long.
 """
@@ -26,16 +26,16 @@ from numpy.typing import NDArray
 FORMAT = "unipac"
 VERSION = 3
 READ = (2, 3)
-"""Versions that are read; ``_versions`` turns the older ones into this one."""
+"""Versions that can be read; ``_versions`` converts the older ones to ``VERSION``."""
 
 UNFINISHED = ".unfinished"
-"""Ends the name under which a file is written at first."""
+"""The end of the temporary name under which a file is first written."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a header and arrays, in place of whatever file is there."""
+    """Write a header and arrays, replacing the file if there is one."""
     target = _checked(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
@@ -54,14 +54,14 @@ def content(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a file; a ``ValueError`` if it is not a whole file of ours."""
+    """The header and the arrays of a file; a ``ValueError`` if it is damaged or not a file of ours."""
     shown = os.fspath(_checked(path))
     with open(shown, "rb") as file:
         try:
             arrays = _members(file)
             header = json.loads(arrays.pop("header").tobytes())
-            told = header.pop("digest", None)
-            found = digest(header, arrays)
+            stated = header.pop("digest", None)
+            computed = digest(header, arrays)
         except (Exception, RecursionError):  # a damaged archive can fail in many ways, and all mean the same
             raise ValueError(
                 f"path must name a file written by save(), got {shown!r}, which is truncated or of another kind"
@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             f"path must name a file of version {READ[0]} to {VERSION}, "
             f"got version {header.get('version')!r} in {shown!r}"
         )
-    if told != found:
+    if stated != computed:
         raise ValueError(
             f"path must name a file written by save(), got {shown!r}, whose contents were altered"
         )
@@ -81,7 +81,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
 
 
 def digest(header: Mapping[str, Any], arrays: Arrays) -> str:
-    """Of a header and arrays, whatever the order of their names."""
+    """The SHA-256 of a header and arrays; the order of their names does not matter."""
     total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -98,7 +98,7 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
     Args:
         target: the file.
         content: its bytes.
-        suffix: of the name under which it is written at first.
+        suffix: the end of the temporary name under which it is first written.
     """
     target = Path(os.path.realpath(target))
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
@@ -117,7 +117,7 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what processes that are gone had begun to write for this target."""
+    """Remove the unfinished files of this target whose processes no longer run."""
     ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.\d+" + re.escape(UNFINISHED))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
@@ -137,7 +137,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _members(file: io.BufferedReader) -> dict[str, NDArray[Any]]:
-    """The arrays of an archive whose members are stored as they are, each as long as it says."""
+    """The arrays of an archive, whose members must be uncompressed and as long as they state."""
     arrays = {}
     length = os.fstat(file.fileno()).st_size
     with zipfile.ZipFile(file) as archive:
@@ -145,7 +145,7 @@ def _members(file: io.BufferedReader) -> dict[str, NDArray[Any]]:
             raise ValueError("the members are longer than the file")
         for member in archive.infolist():
             if member.compress_type != zipfile.ZIP_STORED or not member.filename.endswith(".npy"):
-                raise ValueError(f"{member.filename} is compressed or no array")
+                raise ValueError(f"{member.filename} is compressed or not an array")
             arrays[member.filename.removesuffix(".npy")] = _array(archive.read(member))
     return arrays
 
@@ -153,10 +153,10 @@ def _members(file: io.BufferedReader) -> dict[str, NDArray[Any]]:
 def _array(content: bytes) -> NDArray[Any]:
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("not a version of the format that we write")
+        raise ValueError("not the version of the array format that we write")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
     if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise ValueError("the array is not as long as it says")
+        raise ValueError("the array does not have the length that it states")
     return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape).copy()
 
 
@@ -167,7 +167,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the renaming last, where the system can."""
+    """Flush the renaming to disk, where the system can."""
     if os.name == "posix":
         descriptor = os.open(directory, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
-"""Files and logs of older versions, turned into what this version would have written.
+"""Convert files and logs of older versions into what this version would have written.
 
-Nothing is checked here: what comes out is checked as if it were of this version. A later version adds a table like
+Nothing is checked here: the result is checked like a file of this version. A later version adds a table like
 ``CHANGES``, and tables are applied one after the other.
 """
 
@@ -19,17 +19,17 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Change(NamedTuple):
-    """What became of a class of version 2, where its parameters have such values; the first line that fits counts."""
+    """What became of a class of version 2 whose parameters have the values ``where``; the first that fits counts."""
 
     agent: str
     where: Mapping[str, tuple[Any, ...]] = {}
     now: str = ""
-    """Its class now, if another."""
+    """The name of its class now, if that changed."""
     dropped: tuple[str, ...] = ()
-    """Parameters; those that the class still has are kept."""
+    """Parameters to drop, unless the class still has them."""
     renamed: Mapping[str, str] = {}
     refused: str = ""
-    """Why it cannot go on."""
+    """Why it cannot be converted; empty if it can."""
 
 
 ROUNDS = {"horizon": "total_rounds"}
@@ -62,30 +62,30 @@ def current(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, Any], 
 
 
 def current_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The first event of a log; before version 3 it did not say its version."""
+    """The first event of a log, as this version writes it; before version 3 logs did not state their version."""
     return dict(spec) if spec.get("version") == VERSION else _agent(spec, {}, "")
 
 
-def _agent(told: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, Any]:
-    """What is said of an agent; its arrays, whose names begin with ``prefix``, change in place."""
-    parameters = dict(told["parameters"])
+def _agent(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, Any]:
+    """The converted description of an agent; its arrays, whose names begin with ``prefix``, change in place."""
+    parameters = dict(spec["parameters"])
     for name, value in parameters.items():
         if isinstance(value, Mapping) and "agent" in value:
             parameters[name] = _agent(value, arrays, f"{prefix}parameters.{name}.")
-    change = next((line for line in CHANGES if _fits(line, told["agent"], parameters)), Change(told["agent"]))
+    change = next((line for line in CHANGES if _fits(line, spec["agent"], parameters)), Change(spec["agent"]))
     if change.refused:
         raise ValueError(change.refused)
     cls = change.now or change.agent
     if cls not in AGENTS:
-        return {**told, "parameters": parameters}
-    known = {entry.name for entry in declared(AGENTS[cls])}
-    for name in {*change.dropped} - known:
+        return {**spec, "parameters": parameters}
+    taken = {entry.name for entry in declared(AGENTS[cls])}
+    for name in {*change.dropped} - taken:
         parameters.pop(name, None)
         arrays.pop(f"{prefix}parameters.{name}", None)
     for old, new in change.renamed.items():
-        if old in parameters and new in known:
+        if old in parameters and new in taken:
             parameters[new] = parameters.pop(old)
-    return {**told, "agent": cls, "parameters": parameters}
+    return {**spec, "agent": cls, "parameters": parameters}
 
 
 def _fits(change: Change, agent: str, parameters: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
-"""What the library has, by name; a module is imported when something of it is asked for.
+"""What the library has, by name; a module is imported when one of its names is first used.
 
-A line here is all that an algorithm needs outside its own file.
+Outside its own file, an algorithm needs only a line here.
 
 >>> from unipac import registry
 >>> registry.AGENTS["NestedOFUL"].kind, len(registry.AGENTS) > 40
@@ -65,14 +65,14 @@ _MODULES = {
 
 
 class _Lazy(Mapping[str, type[Any]]):
-    """Classes by name, imported at the first look."""
+    """Classes by name, imported on first use."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
         self._modules = modules
 
     def __getitem__(self, name: str) -> type[Any]:
-        found: type[Any] = getattr(importlib.import_module(self._modules[name]), name)
-        return found
+        cls: type[Any] = getattr(importlib.import_module(self._modules[name]), name)
+        return cls
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

@@ -39,24 +39,24 @@ class ALBA(BestArm):
     """
 
     def _steps(self) -> Steps:
-        X, Z, known, active = self._X, self._Z, self._trivial(), np.arange(len(self._Z))
+        X, Z, best, active = self._X, self._Z, self._trivial(), np.arange(len(self._Z))
         for r in itertools.count(0):
             goal = max(1, X.shape[1] // 2**r)
             for s in itertools.count(1):
-                if known[1] <= self.eps:
-                    return known
+                if best[1] <= self.eps:
+                    return best
                 if len(active) <= goal:
                     break
                 lg = math.log(2.0 * (len(active) - 1) * (r + 1) * (r + 2) * s * (s + 1) / self.delta)
                 inside = self._inside(active)
-                found = design(X[inside], Z[active])
+                optimal = design(X[inside], Z[active])
                 weights = np.zeros(len(X))
-                weights[inside] = found.weights
-                pulls = 2.0 * found.value * self.noise**2 * (2.0 * 2.0**s) ** 2 * lg
-                fit = self._fit(*(yield from self._batch(weights, pulls, known)))
+                weights[inside] = optimal.weights
+                pulls = 2.0 * optimal.value * self.noise**2 * (2.0 * 2.0**s) ** 2 * lg
+                fit = self._fit(*(yield from self._batch(weights, pulls, best)))
                 active, answer, certificate = fit.eliminate(Z, active, lg)
-                known = better(known, answer, certificate)
-        raise AssertionError("the search ends inside")
+                best = better(best, answer, certificate)
+        raise AssertionError("the search returns inside the loop")
 
     def _inside(self, active: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The arms in the span of the active targets; all if they do not span it."""

@@ -1,7 +1,7 @@
 """What the searches for the best arm share: arms, targets, and least squares of one batch (``linalg.fit``).
 
 Only pairs with the best target matter: it must not be dropped, and a survivor must not lose more to it than its
-certificate says. So in phase j with m active targets 2(m − 1) sides are enough: p = δ/(2(m − 1) j(j+1)).
+certificate says. So in phase j with m active targets 2(m − 1) one-sided bounds are enough, each at δ/(2(m − 1) j(j+1)).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BestArm(Search):
     noise: float = declare.noise()
     norm: float = declare.norm()
     targets: ArrayLike | None = parameter(
-        default=None, words="(m, d), among which the best is sought; the arms if not given"
+        default=None, words="(m, d), the candidates for the best; by default the arms"
     )
 
     def _check_parameters(self) -> None:
@@ -68,7 +68,7 @@ class BestArm(Search):
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """A search that fits an instance with fixed arms: its noise and norm, unless they are given.
+        """A search that fits an instance with fixed arms: with its noise and norm, unless you pass others.
 
         Args:
             instance: from ``unipac.envs``.
@@ -78,8 +78,8 @@ class BestArm(Search):
         """
         fits = isinstance(instance, BanditInstance) and instance.actions is not None
         check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
-        told = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed)
-        return cls(**{"arms": instance.actions, **told, **parameters})
+        fitting = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed)
+        return cls(**{"arms": instance.actions, **fitting, **parameters})
 
     def _n_arms(self) -> int:
         return len(self._X)
@@ -92,27 +92,27 @@ class BestArm(Search):
     # -- what the algorithms use ---------------------------------------------------------------
 
     def _largest_gap(self, index: int) -> float:
-        """No target is better than this one by more, whatever was seen: S max ‖y − x‖."""
+        """S max ‖y − x‖: whatever the data, no target is better than this one by more."""
         return self.norm * float(np.linalg.norm(self._Z - self._Z[index], axis=1).max())
 
     def _trivial(self) -> tuple[int, float]:
-        """The answer before anything was seen."""
+        """The answer before any data, and its certificate."""
         return 0, self._largest_gap(0)
 
     def _batch(
-        self, weights: Array, pulls: float, known: tuple[int, float]
+        self, weights: Array, pulls: float, best: tuple[int, float]
     ) -> Generator[Request, Array, tuple[Integers, Array]]:
-        """Pull ⌈λ N⌉ of each arm; counts and sums of all arms."""
+        """Pull each arm ⌈λ N⌉ times; returns counts and sums of all arms."""
         counts = allocate(weights, pulls)
         arms = np.flatnonzero(counts)
         sums = np.zeros(len(counts))
-        sums[arms] = yield Request(arms, counts[arms], *known)
+        sums[arms] = yield Request(arms, counts[arms], *best)
         return counts, sums
 
     def _fit(self, counts: Integers, sums: Array) -> Fit:
         return Fit(self._X, counts, sums, self.noise, self.norm)
 
 
-def better(known: tuple[int, float], answer: int, certificate: float) -> tuple[int, float]:
-    """The one of two answers that is known to lose less."""
-    return (answer, certificate) if certificate <= known[1] else known
+def better(best: tuple[int, float], answer: int, certificate: float) -> tuple[int, float]:
+    """The answer with the smaller certificate of two."""
+    return (answer, certificate) if certificate <= best[1] else best

@@ -11,7 +11,7 @@
       certificate = (up + down)/(1 − γ); stop if it is at most ε
 
 V does not depend on the fresh samples, so with probability 1 − δ, for all i at once, TV ≤ V + up and T^π V ≥ V − down.
-T and T^π are monotone and add γc where c is added to V: hence V* ≤ V + up/(1 − γ), V^π ≥ V − down/(1 − γ), and the
+T and T^π are monotone, and adding c to V adds γc to both: hence V* ≤ V + up/(1 − γ), V^π ≥ V − down/(1 − γ), and the
 certificate is no smaller than max_s V*(s) − V^π(s), whatever the signs of the λ and however wrong the model.
 """
 
@@ -62,9 +62,9 @@ class CertifiedPlanning(Planner):
             q, error = self._q(w), self._error(e)
             up = float(((q + error).max(axis=1) - value).max())
             down = float((value - (q - error)[every, policy]).max())
-            found = max((up + down) / (1 - self.discount), 0.0)
-            if found < certificate:
-                certificate = found
+            proven = max((up + down) / (1 - self.discount), 0.0)
+            if proven < certificate:
+                certificate = proven
                 best = Found(policy, value, value - down / (1 - self.discount))
             counts = counts + fresh
         return best, certificate

@@ -7,8 +7,8 @@
       pull ⌈λ_x N⌉ fresh times, N = 1.1 v R² (√(2 lg) + √(2 log 2n))², lg = log(i(i+1)/δ)
       accept ẑ if max_x ⟨θ̂, x − ẑ⟩ + R ‖x − ẑ‖_{V⁻¹} √(2 lg) ≤ ε
 
-A wrong ẑ is accepted only if the noise of the fresh pulls makes it beat one fixed arm, the best: one side of one
-direction, so that no union over arms is needed and small δ are cheap.
+A wrong ẑ is accepted only if the noise of the fresh pulls makes it beat one fixed arm, the best. That is a one-sided
+bound in one direction: no union over arms is needed, and a small δ is cheap.
 """
 
 from __future__ import annotations
@@ -45,34 +45,34 @@ class ExploreVerify(RAGE):
     )
 
     def _steps(self) -> Steps:
-        Z, known = self._Z, self._trivial()
+        Z, best = self._Z, self._trivial()
         for i in itertools.count(1):
-            if known[1] <= self.eps:
+            if best[1] <= self.eps:
                 break
             counts, sums = np.zeros(len(self._X), dtype=np.int64), np.zeros(len(self._X))
-            explorer, told = self._explore(max(self.explore_delta / i**2, self.delta)), None
+            explorer, results = self._explore(max(self.explore_delta / i**2, self.delta)), None
             while True:
                 try:
-                    request = explorer.send(told)  # None starts it
+                    request = explorer.send(results)  # None starts it
                 except StopIteration as end:
                     guess = end.value[0]
                     break
-                told = yield Request(request.arms, request.counts, *known)
+                results = yield Request(request.arms, request.counts, *best)
                 counts[request.arms] += request.counts
-                sums[request.arms] += told
+                sums[request.arms] += results
             lg = math.log(i * (i + 1) / self.delta)
             weights, value = self._verifying(self._fit(counts, sums), guess)
             pulls = 1.1 * self.noise**2 * value
             pulls *= (math.sqrt(2.0 * lg) + math.sqrt(2.0 * math.log(2.0 * len(Z)))) ** 2
-            fit = self._fit(*(yield from self._batch(weights, pulls, known)))
-            known = better(known, guess, max(0.0, float(fit.upper(Z - Z[guess], lg).max())))
-        return known
+            fit = self._fit(*(yield from self._batch(weights, pulls, best)))
+            best = better(best, guess, max(0.0, float(fit.upper(Z - Z[guess], lg).max())))
+        return best
 
     def _verifying(self, fit: Fit, guess: int) -> tuple[NDArray[np.float64], float]:
-        """The design that tells the candidate from all others, each as hard as it looks."""
+        """The design that separates the candidate from each other target, as far as their estimated gap demands."""
         away = self._Z[guess] - np.delete(self._Z, guess, axis=0)
         away = away[(away != 0.0).any(axis=1)]
         gaps = np.maximum(fit.mean(away), self.noise * np.sqrt(fit.width2(away))) + self.eps
         gaps = np.maximum(gaps, 1e-9 * self.norm * np.linalg.norm(away, axis=1))
-        found = design(self._X, away / gaps[:, None])
-        return found.weights, found.value
+        optimal = design(self._X, away / gaps[:, None])
+        return optimal.weights, optimal.value

@@ -1,4 +1,4 @@
-"""G-allocation: Soare, Lazaric and Munos (2014), section 4.1: every target shall become known.
+"""G-allocation: Soare, Lazaric and Munos (2014), section 4.1: estimate every target.
 
 The pseudo-code is that of ``static`` with Y = the targets themselves.
 """

@@ -44,7 +44,7 @@ class LazyTrackAndStop(BestArm):
     step: float = parameter(default=0.02, check=check.probability, words="how far w moves in a round")
 
     def _steps(self) -> Steps:
-        X, Z, known = self._X, self._Z, self._trivial()
+        X, Z, best = self._X, self._Z, self._trivial()
         n, d = X.shape
         span = Span.of(X)
         U, W = span.arms, span.coordinates(Z)
@@ -52,8 +52,8 @@ class LazyTrackAndStop(BestArm):
         weights, counts = np.full(n, 1.0 / n), np.zeros(n)
         for t in itertools.count():
             theta, i, certificate = self._look(V, b)
-            known = better(known, i, certificate)
-            if known[1] <= self.eps:
+            best = better(best, i, certificate)
+            if best[1] <= self.eps:
                 break
             k = int(counts.argmin())
             if counts[k] >= math.sqrt(t) / (2 * n):
@@ -66,14 +66,14 @@ class LazyTrackAndStop(BestArm):
                 weights = (1.0 - self.step) * weights
                 weights[int(((U @ inverse @ y) ** 2).argmax())] += self.step
                 k = int((counts - t * weights).argmin())
-            (reward,) = yield Request([k], [1], *known)
+            (reward,) = yield Request([k], [1], *best)
             V += np.outer(X[k], X[k])
             b += reward * X[k]
             counts[k] += 1
-        return known
+        return best
 
     def _look(self, V: Array, b: Array) -> tuple[Array, int, float]:
-        """The estimate, the best target under it, and what that can lose."""
+        """The estimate, the best target under it, and how much that can lose."""
         inverse = np.linalg.inv(V)
         theta: Array = np.asarray(np.linalg.solve(V, b), dtype=np.float64)
         logdet = float(np.linalg.slogdet(V / self.regularization)[1])

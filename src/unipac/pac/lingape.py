@@ -49,7 +49,7 @@ def images(rows: Array, X: Array) -> Array:
 def learn(
     rows: Array, X: Array, arms: NDArray[np.int64], sums: Array, constants: tuple[float, float, float, float]
 ) -> float:
-    """Take over the rewards of some arms, one pull of each; the radius C then."""
+    """Add the rewards of some arms, one pull of each; returns the new radius C."""
     delta, noise, norm, regularization = constants
     below = np.empty(X.shape[1] + 2)
     for k in range(len(arms)):
@@ -60,7 +60,7 @@ def learn(
 
 @jit
 def compare(rows: Array, X: Array, Z: Array, same: bool, C: float) -> tuple[int, float, int]:
-    """The empirically best target, how much another may be better, and the arm that tells most about it.
+    """The empirically best target, how much better another may be, and the arm to pull to find out.
 
     ``same``: the targets are the arms.
     """

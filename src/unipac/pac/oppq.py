@@ -10,9 +10,9 @@
                V = max(V, max_a r + γ⟨λ, w⟩), and π(s) is that a where V(s) rises
 
 With λ ≥ 0 the w are lower bounds on the means of V, so V ≤ T^π V stays true, hence V ≤ V^π: the answer has a value
-that is proven from below. The paper has constants C that it does not tell and a fixed number of rounds i; here V is
-tested by the samples that every round begins with, and rounds go on, from the R'-th on with twice the samples each,
-until that is enough. m = 8(1 − γ)⁻³ l/ε², m1 = 32(1 − γ)⁻² l, R = ⌈2 log 2/(1 − γ)⌉, R' = ⌈log₂(1/(ε(1 − γ)))⌉ and
+that is proven from below. The paper leaves constants C open and fixes the number of rounds i. Here the samples
+that begin a round test V, and rounds continue until the test succeeds; after the R'-th, each round has twice the
+samples of the last. m = 8(1 − γ)⁻³ l/ε², m1 = 32(1 − γ)⁻² l, R = ⌈2 log 2/(1 − γ)⌉, R' = ⌈log₂(1/(ε(1 − γ)))⌉ and
 l = log(4/failure) decide how fast.
 """
 
@@ -75,9 +75,9 @@ class OPPQ(Planner):
             base = value
             counts = yield Request(*self._each(m), best, certificate)
             w0, e0 = means(counts, base, failure)
-            found = max(float((self._q(w0 + e0).max(axis=1) - base).max()) / left, 0.0)
-            if found < certificate:
-                certificate, best = found, Found(policy.copy(), base, base)
+            proven = max(float((self._q(w0 + e0).max(axis=1) - base).max()) / left, 0.0)
+            if proven < certificate:
+                certificate, best = proven, Found(policy.copy(), base, base)
             if certificate <= self.eps:
                 break
             for _ in range(self._inner):

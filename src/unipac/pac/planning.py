@@ -1,4 +1,4 @@
-"""What the searches for a policy share that sample a generative model: pairs, anchors, the backup of a value.
+"""What searches for a policy by a generative model share: pairs, anchors, the backup of a value.
 
 A pair (s, a) has the number s·A + a. P(· | s, a) = Σ_j λ_j(s, a) P(· | anchor j), and all that an algorithm needs of a
 value V are the means w_j of V over the next states of the anchors: (TV)(s) = max_a r + γ ⟨λ(s, a), w⟩. For a V that
@@ -23,7 +23,7 @@ from unipac.pac.protocol.search import Search
 from unipac.theory import sampling
 
 MOST_SAMPLES = 2**50
-"""Of one anchor in one batch: counts stay exact as float64."""
+"""The most samples of one anchor in one batch: counts stay exact as float64."""
 
 _MOST_BACKUPS = 20_000
 _SUM_TOLERANCE = 1e-9
@@ -126,18 +126,18 @@ class Planner(PolicySearch):
         every = np.arange(len(r))
         greedy = r.argmax(axis=1)
         paid = r[every, greedy]
-        rest = self.discount / (1 - self.discount)  # times what all later rewards are at least, and at most
+        rest = self.discount / (1 - self.discount)  # times the least, or the largest, of the later rewards
         self._start = Found(greedy, paid + rest * paid.min(), paid + rest * paid.min())
         self._largest_gap = float(rest * (paid.max() - paid.min()))
 
     def _read_anchors(self, r: Array, anchors: ArrayLike, coefficients: Any) -> None:
-        given = np.asarray(anchors)
-        sound = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
-        sound = sound and bool(((given >= 0) & (given < r.size)).all())
+        numbers = np.asarray(anchors)
+        sound = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu"
+        sound = sound and bool(((numbers >= 0) & (numbers < r.size)).all())
         check.require(sound, "anchors", f"integers of shape (K,) from 0 to {r.size - 1}", anchors)
-        self._anchors = given.astype(np.int64)
+        self._anchors = numbers.astype(np.int64)
         weights = floats("coefficients", coefficients).copy()
-        shape = (*r.shape, len(given))
+        shape = (*r.shape, len(numbers))
         check.require(weights.shape == shape, "coefficients", f"of shape {shape}", weights.shape)
         summed = bool((np.abs(weights.sum(axis=2) - 1) <= _SUM_TOLERANCE).all())
         check.require(summed, "coefficients", "finite, with sums 1", weights)
@@ -159,15 +159,15 @@ class Planner(PolicySearch):
             parameters: further arguments of the search.
         """
         check.require(isinstance(instance, DiscountedMDP), "instance", "a DiscountedMDP", instance)
-        told = {name: getattr(instance, name) for name in ("rewards", "discount", "anchors", "coefficients")}
-        return cls(**{**told, **parameters})
+        args = {name: getattr(instance, name) for name in ("rewards", "discount", "anchors", "coefficients")}
+        return cls(**{**args, **parameters})
 
     def _check_instance(self, instance: Any) -> None:
         fits = isinstance(instance, DiscountedMDP) and np.array_equal(instance.rewards, self._r)
         fits = fits and instance.discount == self.discount
         check.require(fits, "instance", "a DiscountedMDP with these rewards and this discount", instance)
 
-    # -- what is told --------------------------------------------------------------------------
+    # -- samples -------------------------------------------------------------------------------
 
     def _n_arms(self) -> int:
         return int(self._r.size)
@@ -177,32 +177,32 @@ class Planner(PolicySearch):
 
     def _read(self, sums: Any, batch: Batch) -> Integers:
         """How often each next state came, (m, S): integers with the sums that were asked for."""
-        told = floats("counts", sums)
+        rows = floats("counts", sums)
         shape = (len(batch.arms), len(self._r))
-        check.require(told.shape == shape, "counts", f"of shape {shape}, by pair and next state", told.shape)
-        whole = bool(((told >= 0) & (told == np.floor(told)) & (told <= MOST_SAMPLES)).all())
-        check.require(whole, "counts", "numbers of next states", told)
-        fits = np.array_equal(told.sum(axis=1), batch.counts)
-        check.require(fits, "counts", f"with the sums {batch.counts} of the batch", told.sum(axis=1))
-        return told.astype(np.int64)
+        check.require(rows.shape == shape, "counts", f"of shape {shape}, by pair and next state", rows.shape)
+        whole = bool(((rows >= 0) & (rows == np.floor(rows)) & (rows <= MOST_SAMPLES)).all())
+        check.require(whole, "counts", "numbers of next states", rows)
+        fits = np.array_equal(rows.sum(axis=1), batch.counts)
+        check.require(fits, "counts", f"with the sums {batch.counts} of the batch", rows.sum(axis=1))
+        return rows.astype(np.int64)
 
     # -- what the algorithms use ---------------------------------------------------------------
 
     def _each(self, samples: int) -> tuple[Integers, Integers]:
-        """So many samples of each anchor."""
+        """The anchors, and ``samples`` for each of them."""
         return self._anchors, np.full(len(self._anchors), min(samples, MOST_SAMPLES))
 
     def _q(self, w: Array) -> Array:
         """Q = r + γ ⟨λ, w⟩, (S, A), from the means of a value at the anchors, (K,)."""
         mixed = w.reshape(self._r.shape) if self._weights is None else self._weights @ w
-        found: Array = self._r + self.discount * mixed
-        return found
+        q: Array = self._r + self.discount * mixed
+        return q
 
     def _error(self, e: Array) -> Array:
-        """γ ⟨|λ|, e⟩, (S, A): how far that may be off."""
+        """γ ⟨|λ|, e⟩, (S, A): how far ``_q`` may be off."""
         mixed = e.reshape(self._r.shape) if self._weights is None else np.abs(self._weights) @ e
-        found: Array = self.discount * mixed
-        return found
+        error: Array = self.discount * mixed
+        return error
 
     def _planned(self, counts: Integers) -> tuple[Array, Integers]:
         """The optimal value of the model that has these frequencies, and its greedy policy."""
@@ -218,7 +218,7 @@ class Planner(PolicySearch):
 
 
 def means(counts: Integers, value: Array, failure: float) -> tuple[Array, Array]:
-    """The mean of a value over the next states of each anchor, (K,), and how far off, on either side.
+    """The mean of a value over the next states of each anchor, (K,), and its error on either side.
 
     Each side of each anchor fails with probability at most ``failure``; ``value`` must not depend on the samples.
     """

@@ -10,7 +10,7 @@
 
 It differs from the paper in the union, which is over pairs of active targets with the best one instead of all pairs,
 and in rounding up, which costs at most one pull for each arm of the design instead of a factor. With probability 1 − δ
-the best target stays, and after phase t all that is left is within 2 · 2^-t.
+the best target stays, and all that is left after phase t is within 2 · 2^-t of it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class RAGE(BestArm):
         return self._explore(self.delta)
 
     def _explore(self, delta: float) -> Steps:
-        Z, known, active = self._Z, self._trivial(), np.arange(len(self._Z))
+        Z, best, active = self._Z, self._trivial(), np.arange(len(self._Z))
         for t in itertools.count(1):
-            if known[1] <= self.eps:
+            if best[1] <= self.eps:
                 break
             lg = phase_log(len(active), t, delta)
-            found = design(self._X, differences(Z[active]))
-            pulls = 2.0 * 4.0**t * self.noise**2 * found.value * lg
-            fit = self._fit(*(yield from self._batch(found.weights, pulls, known)))
+            optimal = design(self._X, differences(Z[active]))
+            pulls = 2.0 * 4.0**t * self.noise**2 * optimal.value * lg
+            fit = self._fit(*(yield from self._batch(optimal.weights, pulls, best)))
             active, answer, certificate = fit.eliminate(Z, active, lg)
-            known = better(known, answer, certificate)
-        return known
+            best = better(best, answer, certificate)
+        return best

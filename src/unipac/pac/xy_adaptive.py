@@ -8,7 +8,7 @@
       θ̂: least squares of this phase alone; drop what is surely worse               linalg.fit.Fit.eliminate
 
 The test is that of RAGE: strict, with lg = log(2(m − 1) j(j+1)/δ) over pairs of active arms with the best one. The
-phases do not depend on the noise level, so a small one is not made use of in the first of them.
+phases do not depend on the noise level, so the first of them do not profit from small noise.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class XYAdaptive(BestArm):
     )
 
     def _steps(self) -> Steps:
-        Z, known, active, reached = self._Z, self._trivial(), np.arange(len(self._Z)), 1.0
+        Z, best, active, reached = self._Z, self._trivial(), np.arange(len(self._Z)), 1.0
         for j in itertools.count(1):
-            if known[1] <= self.eps:
+            if best[1] <= self.eps:
                 break
             lg = phase_log(len(active), j, self.delta)
             pairs = differences(Z[active])
-            found = design(self._X, pairs)
-            pulls = found.value / (self.shrink * reached)
-            fit = self._fit(*(yield from self._batch(found.weights, pulls, known)))
+            optimal = design(self._X, pairs)
+            pulls = optimal.value / (self.shrink * reached)
+            fit = self._fit(*(yield from self._batch(optimal.weights, pulls, best)))
             reached = float(fit.width2(pairs).max())
             active, answer, certificate = fit.eliminate(Z, active, lg)
-            known = better(known, answer, certificate)
-        return known
+            best = better(best, answer, certificate)
+        return best

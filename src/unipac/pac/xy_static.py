@@ -1,4 +1,4 @@
-"""XY-static: Soare, Lazaric and Munos (2014), section 4.2: the differences of targets shall become known.
+"""XY-static: Soare, Lazaric and Munos (2014), section 4.2: estimate the differences of targets.
 
 The pseudo-code is that of ``static`` with Y = the differences of the targets.
 """

@@ -11,7 +11,7 @@
       V̂_l = min(V_l + 3·2^−l, V̂_{l−1}), V̌_l = max(V_l − 3·2^−l, V̌_{l−1}), A_{l+1} = {a ∈ A_l: Q_l ≥ V_l − 4·2^−l}
 
 ``radius="finite"``: γ for finitely many states, proven with its constants (theory.cert_lsvi), nothing is rounded,
-margins 1, 1, 2 instead of 3, 3, 4, V̂_0 = H − h + 1. On its event |Q_l − (r + PV̂)| ≤ 2^−l on A_l where level l was
+margins are 1, 1, 2, not 3, 3, 4, V̂_0 = H − h + 1. On its event |Q_l − (r + PV̂)| ≤ 2^−l on A_l where level l was
 passed; so V_l ± 2^−l brackets max_a r + PV̂, whose maximiser stays in A_{l+1}, and V̂ ≥ V*. The event is for all V: so
 it bounds V^π from below, too. Why it is uniform-PAC: ``docs/agents/cert_lsvi_ucb.md``.
 """
@@ -79,11 +79,11 @@ class CertLSVIUCB(TableAgent):
     def _gamma(self, h: int, level: int, fit: Regression) -> float:
         if self.radius == "theorem":
             return self.bonus_scale * cert_lsvi.cert_lsvi_printed(self.dim, self.horizon, level, self.delta)
-        told = {
+        sizes = {
             name: getattr(self, name) for name in ("dim", "n_states", "horizon", "delta", "regularization")
         }
         largest = float(self.horizon - h - 1)
-        proven = cert_lsvi.cert_lsvi_finite(fit.logdet, fit.members, level, largest=largest, **told)
+        proven = cert_lsvi.cert_lsvi_finite(fit.logdet, fit.members, level, largest=largest, **sizes)
         return self.bonus_scale * proven
 
     def _made(self) -> Made:
@@ -93,8 +93,8 @@ class CertLSVIUCB(TableAgent):
             for h, fits in reversed([*enumerate(self._regressions())]):
                 made = self._stage(h, fits, made)
             self._planned = self.state, made
-        found: Made = self._planned[1]
-        return found
+        cached: Made = self._planned[1]
+        return cached
 
     def _stage(self, h: int, fits: list[Regression], made: Made) -> Made:
         """The stage of entry h, from the values of the next one."""
@@ -139,10 +139,10 @@ class CertLSVIUCB(TableAgent):
         return Plan(made.action[:, None], self._no_level, made.upper, lower, True)
 
     def levels(self) -> list[StageLevel]:
-        """Size and radius of each level of each stage; no bound on the size is told."""
+        """Size and radius of each level of each stage; no bound on the size is computed."""
         with self._lock:
-            found = []
+            rows = []
             for h, fits in enumerate(self._regressions()):
                 for i, fit in enumerate(fits):
-                    found.append(StageLevel(h + 1, i + 1, fit.members, math.inf, self._gamma(h, i + 1, fit)))
-            return found
+                    rows.append(StageLevel(h + 1, i + 1, fit.members, math.inf, self._gamma(h, i + 1, fit)))
+            return rows

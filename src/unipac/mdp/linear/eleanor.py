@@ -8,7 +8,7 @@
     α_h                                                                         theory.cert_lsvi.eleanor
 
 The programme is not convex, and no algorithm is known that solves it in polynomial time. Here: subgradient ascent over
-the u_h of ξ_h = √α_h Σ_h^{−1/2} u_h, ‖u_h‖ ≤ 1, from several starts, for every first state by itself. What is found may
+the u_h of ξ_h = √α_h Σ_h^{−1/2} u_h, ‖u_h‖ ≤ 1, from several starts, separately for every first state. Its result may
 be smaller than the maximum, so nothing is proven.
 """
 
@@ -53,9 +53,9 @@ class ELEANOR(TableAgent):
     theorem: ClassVar[str] = "none"
 
     bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies the radius √α")
-    ascents: int = parameter(default=6, check=check.count, words="from how many starts")
+    ascents: int = parameter(default=6, check=check.count, words="the number of starts")
     ascent_steps: int = parameter(default=25, check=check.count, words="steps of each ascent")
-    seed: int = declare.seed("of the starts")
+    seed: int = declare.seed("for the starts")
 
     def _plan(self) -> Plan:
         if self._planned is None or self._planned[0] is not self.state:
@@ -77,8 +77,8 @@ class ELEANOR(TableAgent):
 
     def _stage(self, h: int, fit: Regression) -> Stage:
         largest = float(self.horizon - h - 1)
-        told = {name: getattr(self, name) for name in ("dim", "horizon", "delta", "regularization")}
-        radius = self.bonus_scale * cert_lsvi.eleanor(fit.logdet, fit.members, largest=largest, **told)
+        sizes = {name: getattr(self, name) for name in ("dim", "horizon", "delta", "regularization")}
+        radius = self.bonus_scale * cert_lsvi.eleanor(fit.logdet, fit.members, largest=largest, **sizes)
         size, axes = np.linalg.eigh(fit.inverse)
         root = (axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T
         X = self._rows.T
@@ -95,10 +95,10 @@ class ELEANOR(TableAgent):
         best, policy = np.full(n, -np.inf), np.zeros((n, H, S), dtype=np.int64)
         for t in range(self.ascent_steps + 1):
             V, greedy, inside = self._forward(stages, u)
-            found = (weight * V).sum(axis=1).reshape(n, m)
-            first = found.argmax(axis=1)
-            better = found[np.arange(n), first] > best + 1e-12
-            best = np.where(better, found[np.arange(n), first], best)
+            values = (weight * V).sum(axis=1).reshape(n, m)
+            first = values.argmax(axis=1)
+            better = values[np.arange(n), first] > best + 1e-12
+            best = np.where(better, values[np.arange(n), first], best)
             policy[better] = greedy.reshape(n, m, H, S)[np.arange(n), first][better]
             gradient = self._backward(stages, weight, greedy, inside)
             length = np.sqrt((gradient**2).sum(axis=(1, 2), keepdims=True))
@@ -133,5 +133,5 @@ class ELEANOR(TableAgent):
 
 def _in_balls(u: Array) -> Array:
     """Each u_h made no longer than 1."""
-    found: Array = u / np.maximum(np.linalg.norm(u, axis=2, keepdims=True), 1.0)
-    return found
+    scaled: Array = u / np.maximum(np.linalg.norm(u, axis=2, keepdims=True), 1.0)
+    return scaled

@@ -1,4 +1,4 @@
-"""Features of linear MDPs, checked, and rewards on the scale of the radii."""
+"""Checks of the features of linear MDPs, and rewards on the scale of the radii."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unipac.envs import FiniteMDP, LinearMDP
 
 
 def checked_features(features: Any) -> Array:
-    """φ of shape (states, actions, d), checked and never to be written to."""
+    """φ of shape (states, actions, d), checked and read-only."""
     phi = floats("features", features).copy()
     if phi.ndim != 3 or 0 in phi.shape:
         raise ValueError(f"features must have shape (states, actions, d), got {phi.shape}")
@@ -36,7 +36,7 @@ def check_regularization(regularization: float) -> None:
 
 
 def told_by(mdp: FiniteMDP) -> dict[str, Any]:
-    """The arguments that an MDP tells; in a table every pair has a feature of its own."""
+    """The arguments that an MDP determines; if it has no features, every pair gets one of its own."""
     features = mdp.features if isinstance(mdp, LinearMDP) else None
     if features is None:
         pairs = mdp.n_states * mdp.n_actions

@@ -34,8 +34,8 @@ class FLUTE(LinearAgent):
 
     {parameters}
 
-    Below about 2 to 9, depending on d and H, ``constant`` makes "theorem" smaller than what is proven: then nothing is
-    certified.
+    If ``constant`` is below about 2 to 9, depending on d and H, "theorem" is smaller than what is proven: then nothing
+    is certified.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)

@@ -22,7 +22,7 @@ from unipac.mdp.linear.levelled.agent import LinearAgent
 
 
 def _radius(name: str, value: str) -> str:
-    """A radius of this class; two that it had are those of another class now."""
+    """Check a radius; two that this class had now belong to another class."""
     if isinstance(value, str) and value in ("monotone", "vertex"):
         raise ValueError(f"{name}={value!r} is a radius of MonotoneLSVI, no longer of LSVIUCB")
     return check.one_of(name, value, ("theorem", "finite", "mixture"))
@@ -61,5 +61,5 @@ class LSVIUCB(LinearAgent):
 
     @property
     def certified(self) -> bool:
-        """Whether every bound is proven, with probability 1 − δ for the episodes foreseen."""
+        """Whether every bound is proven, with probability 1 − δ for ``total_episodes`` episodes."""
         return super().certified and self.episodes <= self.total_episodes

@@ -1,4 +1,4 @@
-"""NestedFLUTE: FLUTE with nested levels, lazy replanning and the cap H − h + 1; what we recommend.
+"""NestedFLUTE: FLUTE with nested levels, lazy replanning and the cap H − h + 1; we recommend it.
 
 It differs from Algorithm 2 (``flute``) in four ways; Theorem 2 holds with other absolute constants:
 

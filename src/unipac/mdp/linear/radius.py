@@ -1,4 +1,4 @@
-"""What the parameters of an agent over levels come down to: its radii, level by level, and whether they are proven."""
+"""The parameters of an agent over levels: which radii they give, level by level, and whether these are proven."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unipac.linalg.levels import NESTED, SINGLE
 from unipac.theory import mdp_radii, radii
 
 FIXED, FINITE, MIXTURE = 0, 1, 2
-"""Kinds: one number per level; ``flute_finite`` with two constants; H ``mixture`` with a share of δ."""
+"""Kinds of radius: one number per level; ``flute_finite`` with two constants; H times ``mixture`` with a share of δ."""
 
 CENTRED = ("finite", "explicit")
 """Radii for targets r + V(s') − (H − h)/2 with V at most H − h."""
@@ -32,13 +32,13 @@ class Rules(NamedTuple):
     horizon: int
     regularization: float
     scale: float
-    """``bonus_scale``: of the radii of the choice."""
+    """``bonus_scale``: the factor of the radii when choosing."""
     rise: float
     """Replan when a log det rose by more than this; negative: before every episode."""
     constants: Array
-    """(levels, H, 2): of the radius of each level at each stage."""
+    """(levels, H, 2): constants of the radius of each level at each stage."""
     centre: Array
-    """(H,): what is taken from the targets of each stage, and added to the estimate."""
+    """(H,): what is subtracted from the targets of each stage, and added to the estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ class Settings:
 
     horizon: int
     n_states: int
-    """0 where observations are no numbers of states."""
+    """0 where observations are not numbers of states."""
     n_actions: int
     dim: int
     reward_range: tuple[float, float] = (0.0, 1.0)
@@ -63,7 +63,7 @@ class Settings:
     replan_factor: float | None = None
     """None: a new plan before every episode."""
     total_episodes: int | None = None
-    """How many episodes the radius is made for, if it must know."""
+    """How many episodes the radius is made for, if it depends on that."""
 
     @property
     def lazy(self) -> bool:
@@ -71,7 +71,7 @@ class Settings:
         return self.replan_factor is not None
 
     def rules(self, levels: int) -> Rules:
-        """The constants for so many levels."""
+        """The constants for ``levels`` levels."""
         constants = np.zeros((levels, self.horizon, 2))
         for i in range(1 if self.rule == SINGLE else levels):
             constants[i] = self._constants(i + 1)
@@ -87,18 +87,18 @@ class Settings:
         )
 
     def _constants(self, level: int) -> Array:
-        """(H, 2): of a level at each stage; the second column counts for "finite" only."""
+        """(H, 2): constants of a level at each stage; only "finite" uses the second column."""
         d, H, delta = self.dim, self.horizon, self.delta
         nested = self.rule == NESTED
         if self.radius == "finite":
-            told: dict[str, Any] = {
+            args: dict[str, Any] = {
                 "n_states": self.n_states,
                 "nested": nested,
                 "episodes": self.total_episodes,
             }
-            told |= {"regularization": self.regularization}
+            args |= {"regularization": self.regularization}
             stages = range(1, H + 1)
-            return np.array([mdp_radii.finite_constants(d, H, level, delta, stage=h, **told) for h in stages])
+            return np.array([mdp_radii.finite_constants(d, H, level, delta, stage=h, **args) for h in stages])
         if self.radius == "mixture":
             first = delta if self.rule == SINGLE else radii.level_delta(delta, level)
         elif self.radius == "explicit":

@@ -1,6 +1,6 @@
 """Linear MDPs with finitely many states in plain NumPy: transitions counted by stage, level and pair.
 
-For references that are not meant to be fast. A regression on targets r + V(s') is made from the counts for any V.
+For reference algorithms that need not be fast. The counts give the regression on targets r + V(s') for any V.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Regression(NamedTuple):
     base: Array
 
     def weights(self, V: Array) -> Array:
-        """The w = U⁻¹ Σ φ (r + V(s'))."""
-        found: Array = self.base + self.to_weights @ V
-        return found
+        """The weights w = U⁻¹ Σ φ (r + V(s'))."""
+        w: Array = self.base + self.to_weights @ V
+        return w
 
 
 @agent
@@ -85,11 +85,11 @@ class TableAgent(EpisodicAgent):
     # -- what an algorithm writes --------------------------------------------------------------
 
     def _n_levels(self, episodes: int) -> int:
-        """How many levels there are after so many episodes."""
+        """How many levels there are after ``episodes`` episodes."""
         return 1
 
     def _stored(self) -> Integers:
-        """(H, S): at which level, from 1, a transition from a state is stored by the present plan; 0: not at all."""
+        """(H, S): the level, from 1, at which the present plan stores a transition from a state; 0: not at all."""
         return np.ones((self.horizon, self.n_states), dtype=np.int64)
 
     # -- state ---------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class TableAgent(EpisodicAgent):
             level = int(stored[h, s]) - 1
             if level >= 0:
                 a, following = int(episode.action[h]), int(episode.following[h])
-                counts[h, level, s, a, following] += 1  # -1, the end, is the last one
+                counts[h, level, s, a, following] += 1  # the end, -1, is the last entry
                 paid[h, level, s, a] += episode.reward[h]
         return Tables(counts, paid, self.state.episodes + 1)
 
@@ -134,7 +134,7 @@ class TableAgent(EpisodicAgent):
     # -- regressions ---------------------------------------------------------------------------
 
     def _regressions(self) -> list[list[Regression]]:
-        """By entry of the stage and level, from 0."""
+        """The regressions by stage and level, both from 0."""
         H, L, S, A, ends = self.state.counts.shape
         counts = self.state.counts.reshape(H, L, S * A, ends)
         paid = self.state.paid.reshape(H, L, S * A, 1)
@@ -162,5 +162,5 @@ class TableAgent(EpisodicAgent):
     def _widths(self, inverse: Array) -> Array:
         """‖φ‖ in the norm of a matrix, (S, A)."""
         squares = np.maximum(((self._rows @ inverse) * self._rows).sum(axis=1), 0.0)
-        found: Array = np.sqrt(squares).reshape(self.n_states, self.n_actions)
-        return found
+        widths: Array = np.sqrt(squares).reshape(self.n_states, self.n_actions)
+        return widths

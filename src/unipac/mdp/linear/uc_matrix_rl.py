@@ -6,7 +6,7 @@
       clipped to [0, H − h + 1]; greedy                                     mdp.linear.uc_matrix_rl.UCMatrixRL._plan
 
 Rewards are learned by the same regression, r̂ = c + ⟨φ, A_h⁻¹ Σ φ (r − c)⟩, c = (H − h)/2. With ψ one-hot, K = I and
-M̂ V = A⁻¹ Σ φ V(s'): it is LSVI-UCB, decision by decision, and its radius "finite" proves it. For other ψ the radius
+M̂ V = A⁻¹ Σ φ V(s'): it decides exactly as LSVI-UCB, whose radius "finite" is proven. For other ψ the radius
 has d' in place of S and is multiplied by the range of projected targets, ρ = max_{s,t} Σ_y [(ψ(s) − ψ(t))ᵀ K⁻¹ ψ(y)]₊;
 nothing is certified then.
 """
@@ -87,11 +87,11 @@ class UCMatrixRL(EpisodicAgent):
         self._project = np.linalg.solve(psi.T @ psi, psi.T)  # K⁻¹ Ψᵀ
         weights = psi @ self._project
         self._range = max(float(np.maximum(weights[:, None] - weights, 0.0).sum(axis=2).max()), 1.0)
-        told: dict[str, Any] = {"n_states": psi.shape[1], "regularization": self.regularization}
-        told |= {"episodes": self.total_episodes}
+        named: dict[str, Any] = {"n_states": psi.shape[1], "regularization": self.regularization}
+        named |= {"episodes": self.total_episodes}
         sizes = self.dim, self.horizon, 1, self.delta
         self._constants = [
-            mdp_radii.finite_constants(*sizes, stage=stage, **told) for stage in range(1, self.horizon + 1)
+            mdp_radii.finite_constants(*sizes, stage=stage, **named) for stage in range(1, self.horizon + 1)
         ]
         self._centre = 0.5 * np.arange(self.horizon - 1, -1, -1.0)
 
@@ -102,7 +102,7 @@ class UCMatrixRL(EpisodicAgent):
 
     @property
     def certified(self) -> bool:
-        """Whether every bound is proven to stay above Q*: with ψ one-hot, for the episodes foreseen."""
+        """Whether every bound is proven to stay above Q*: with ψ one-hot, for ``total_episodes`` episodes."""
         return self.psi is None and self.episodes <= self.total_episodes
 
     def _plan(self) -> Plan:

@@ -2,7 +2,7 @@
 
     pseudo-code, X the distinct features, V = V_{h+1}                           here
     for h = H, ..., 1 and every x in X:                                         mdp.linear.values.plan.choose
-      rplus = upper bound on the reward, exact if observed ones tell            mdp.linear.values.rewards.reward_bounds
+      rplus = upper bound on the reward, exact if the data fix it               mdp.linear.values.rewards.reward_bounds
       U = max V
       x alone in its block:  U = K_inf bound on the counts of x                 mdp.linear.values.bounds.counted_upper
       else, for every level l:                                                  mdp.linear.values.bounds.upper_bounds
@@ -57,7 +57,7 @@ class UPACLSVI(ValueAgent):
     )
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 3δ, for all ε at once, no more episodes have a gap above ε; or infinity."""
+        """With probability 1 − 3δ, for all ε at once, at most this many episodes have a gap above ε; or infinity."""
         eps = check.positive("eps", eps) / self._rules.unit
         if self.guarantee == "none":
             return math.inf

@@ -13,8 +13,8 @@
     δ_l = δ/(2M l(l+1)), and δ/(2M) for all data, which are the last level    mdp.mixture.regression.kernels.set_radii
     likelihood: δ/2 for all this, δ/(2M) for the likelihood set of a stack    mdp.mixture.regression.likelihood.Sets
 
-``targets="widest"``: of the x of Vup and that of Vlow the wider one, at the level where the test of one of them first
-fails, with its own target. Theorem: ``docs/agents/nested_vtr.md``.
+``targets="widest"`` compares the x of Vup and that of Vlow at the level where the test of either first fails, and adds
+the wider one with its own target. Theorem: ``docs/agents/nested_vtr.md``.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class NestedVTR(MixtureAgent):
     targets: str = parameter(
         default="up",
         check=check.choice("up", "widest"),
-        words='rounds of the regressions are those of upper values ("up"), or of upper or lower ones, '
-        "whichever is wider",
+        words='whether the regressions are of upper values ("up"), or of upper or lower ones, whichever are wider '
+        '("widest")',
     )
     likelihood: bool = parameter(
         default=False,
         check=check.flag,
-        words="whether to add the likelihood set: if features are the probabilities of d given kernels, "
+        words="whether to add the likelihood set; features must be the probabilities of d known kernels, "
         "and θ their weights",
     )
 

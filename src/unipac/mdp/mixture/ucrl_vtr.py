@@ -10,8 +10,8 @@
 
 u_h = H − h is the range of V_{h+1} and M = H − 1 the number of regressions, one for each stage; if ``homogeneous``, as
 in the paper, u_h = H and M = 1. Noise of range 1 is ½-sub-Gaussian. The sets are for θ, so for every V at once: lower
-values with −β are valid as well, and certificates are free. Not uniform-PAC: the radius grows with all data, so that a
-bad action comes back for ever (``envs.vtr_killer``).
+values with −β are valid as well, and certificates cost no δ. Not uniform-PAC: the radius grows with all data, so that a
+bad action is chosen again for ever (``envs.vtr_killer``).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@
     β̌ = 8d √(log(1 + k/λ) L) + 4 √d L + √λ B
     β̃ = 8 √(d H⁴ log(1 + kH⁴/(dλ)) L) + 4 H² L + √λ B
 
-The constants are recalled, not read: nothing is certified. One regression of each kind for each stage. For comparison;
-the proven way to adapt to variances is ``NestedVTR(likelihood=True)``.
+The constants were not checked against the paper: nothing is certified. One regression of each kind for each stage. For
+comparison; the proven way to adapt to variances is ``NestedVTR(likelihood=True)``.
 """
 
 from __future__ import annotations

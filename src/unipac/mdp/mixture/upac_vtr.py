@@ -1,11 +1,11 @@
-"""UPAC-VTR: value-targeted regression over disjoint levels, as UPAC-OFUL has them.
+"""UPAC-VTR: value-targeted regression over disjoint levels, like those of UPAC-OFUL.
 
     pseudo-code                                                                here
     as NestedVTR, but (x, V(s')/u) is added to level l alone                   linalg.levels.DISJOINT
     level l of each of M stacks has δ/(M l(l+1)); there is no set of all data  mdp.mixture.regression.kernels.set_radii
 
-The specialisation to linear mixtures of the idea of Wu, He and Gu (2023), of which we know the abstract only: derived
-here, not a transcription. For comparison with ``NestedVTR``, whose levels see more data under the same theorem.
+The specialisation to linear mixtures of the idea of Wu, He and Gu (2023), of which we know only the abstract: derived
+here, not transcribed. For comparison with ``NestedVTR``, whose levels see more data under the same theorem.
 """
 
 from __future__ import annotations

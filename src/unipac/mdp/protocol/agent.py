@@ -1,14 +1,14 @@
-"""The protocol of agents for MDPs: act and observe, learn, play; nothing here knows of regressions or radii.
+"""The protocol of agents for MDPs: act and observe, learn, play; nothing here depends on regressions or radii.
 
-Before an episode every algorithm fixes a table, the action for each stage and state. So with finitely many states it
-declares its parameters and capabilities, and writes three methods:
+Before an episode every algorithm fixes a table: the action for each stage and state. With finitely many states, an
+algorithm therefore declares its parameters and capabilities, and writes three methods:
 
     _empty()           the state before the first episode, a named tuple of arrays
-    _plan()            the Plan of the next episode; asked twice without learning in between, the same one
+    _plan()            the Plan of the next episode; the same one if called again before learning
     _learn(episode)    what a finished episode changes: a new state, or a kernel and its arguments (``Change``)
 
-Neither ``_plan`` nor ``_learn`` changes what was learned; ``_commit`` makes the change. Agents with other observations
-than numbers of states replace ``_seen``, ``_prepare``, ``_action`` and ``_finish``; those that must be faster replace
+Neither ``_plan`` nor ``_learn`` changes what was learned; ``_commit`` makes the change. Agents whose observations are
+not numbers of states override ``_seen``, ``_prepare``, ``_action`` and ``_finish``; those that must be faster override
 ``_play``. The episode under way is kept in ``ledger``.
 """
 
@@ -61,10 +61,10 @@ class EpisodicAgent(Agent):
         check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
     )
     reward_range: tuple[float, float] = parameter(
-        default=(0.0, 1.0), check=check.value_range, words="(low, high) of the rewards to observe"
+        default=(0.0, 1.0), check=check.value_range, words="(low, high), the range of the rewards"
     )
     n_states: int = field(init=False, default=0)  # a parameter of some agents, derived by others
-    """0 where observations are no numbers of states."""
+    """0 where observations are not numbers of states."""
     n_actions: int = field(init=False, default=0)
     """How many actions there are; a parameter of some agents, derived by others."""
 
@@ -83,7 +83,7 @@ class EpisodicAgent(Agent):
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
-        """The arguments that an MDP tells."""
+        """The arguments of the constructor that an MDP determines."""
         return {"horizon": mdp.horizon}
 
     # -- what an algorithm writes --------------------------------------------------------------
@@ -95,11 +95,11 @@ class EpisodicAgent(Agent):
         raise NotImplementedError
 
     def _absorb(self, episode: Episode, shares: Array, times: int) -> Change:
-        """What so many equal episodes change, their next states as shares (n, S); where ``absorbs``."""
+        """What ``times`` equal episodes change, with next states as shares (n, S); only if ``absorbs``."""
         raise NotImplementedError
 
     def mistake_bound(self, eps: float) -> float:
-        """With high probability, for all ε at once, no more episodes have a gap above ε; infinite if not bounded."""
+        """With high probability, for all ε at once, at most this many episodes have a gap above ε; or infinity."""
         check.positive("eps", eps)
         return math.inf
 
@@ -107,7 +107,7 @@ class EpisodicAgent(Agent):
         """Size, proven bound on the size, and radius of each level of each stage; empty if there are none."""
         return []
 
-    # -- what follows from it, with numbers of states ------------------------------------------
+    # -- what follows from it, if observations are numbers of states ---------------------------
 
     def _certificate(self, s: Any) -> float:
         plan = self._plan()
@@ -118,11 +118,11 @@ class EpisodicAgent(Agent):
         return check.count(name, observation, least=0, most=self.n_states - 1)
 
     def _prepare(self) -> None:
-        """Before the first action of an episode."""
+        """Make the plan, before the first action of an episode."""
         self._ledger.plan = self._plan()
 
     def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
-        """The action at entry h and the level to remember, given that of the stage before."""
+        """The action at entry h and the level to remember; ``level`` is that of the stage before."""
         if self._ledger.plan is None:  # after loading in the middle of an episode
             self._prepare()
         plan = self._ledger.plan
@@ -139,14 +139,14 @@ class EpisodicAgent(Agent):
         )
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        """Episodes from these states, with uniforms (K, H) for the transitions, into a trace; counts them."""
+        """Play episodes from these states, with uniforms (K, H) for the transitions; record and count them."""
         play_in_turn(self, world, states, uniforms, trace)
 
     def _commit(self, change: Change, episodes: int) -> None:
-        """Make a change, by which so many episodes are over.
+        """Make a change that ends ``episodes`` more episodes.
 
         CPython raises asynchronous exceptions at calls and at loops. Between the first assignment and the last step
-        there are none, so an exception leaves the agent as it was before or as it is after.
+        there are no calls or loops, so an exception leaves the agent as it was before or as it is after.
         """
         ledger, sure = self._ledger, self.refutation and self.consistent
         total = ledger.episodes + episodes
@@ -160,7 +160,7 @@ class EpisodicAgent(Agent):
         if sure and not self.consistent:
             warn(self.refutation, RuntimeWarning)
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- questions to the agent ----------------------------------------------------------------
 
     @property
     def episodes(self) -> int:
@@ -172,13 +172,13 @@ class EpisodicAgent(Agent):
 
         With finitely many states ``np.asarray(policy)`` is its table (H, S).
         """
-        twin = self._clone()  # a question changes nothing: the plan is made by another
+        twin = self._clone()  # a question must not change the agent, so a copy plans
         return TablePolicy(twin._plan().action[:, -1].copy())
 
     def certificate(self, observation: SupportsIndex) -> float:
-        """How much the policy of the next episode can be worse than the best, if it starts in this state.
+        """How much worse than the best the policy of the next episode can be, if it starts in this state.
 
-        It holds with probability 1 − δ for all episodes at once; NaN where nothing is proven. To be asked between
+        It holds with probability 1 − δ for all episodes at once; NaN where nothing is proven. Call it between
         episodes; it changes no choice.
         """
         with self._lock:
@@ -191,7 +191,7 @@ class EpisodicAgent(Agent):
     # -- one stage at a time -------------------------------------------------------------------
 
     def act(self, observation: Any) -> int:
-        """The action for an observation; the first one after the end of an episode begins the next."""
+        """The action for an observation; the first call after the end of an episode begins the next one."""
         with self._lock:
             ledger = self._ledger
             if ledger.waiting is not None:
@@ -212,7 +212,7 @@ class EpisodicAgent(Agent):
         terminated: bool = False,
         truncated: bool = False,
     ) -> None:
-        """Take note of what followed the last action; at the end of an episode, learn from it.
+        """Record what followed the last action; at the end of an episode, learn from it.
 
         After ``terminated`` all later values are 0; an episode ``truncated`` before H keeps the value of
         the next state.
@@ -277,22 +277,22 @@ class EpisodicAgent(Agent):
 
         Args:
             episode: state, action, level (not used), reward and following of n ≤ H stages from the first on, as a
-                ``unipac.mdp.Episode``; in place of following (n,), shares (n, S): of many episodes so many of a hundred
-                came to each next state.
-            times: so many equal episodes in one exact step, where ``counts_many``; for killers.
+                ``unipac.mdp.Episode``; in place of following (n,), it may have shares (n, S), the fractions of many
+                equal episodes that came to each next state.
+            times: the number of equal episodes, learned in one exact step; more than 1 only if ``counts_many``.
         """
         if not self.absorbs:
             raise ValueError(f"absorb must be asked of an agent that absorbs, got {type(self).__name__}")
         count = check.count("times", times, most=check.LARGEST_COUNT)
         sizes = (self.horizon, self.n_states, self.n_actions)
-        given, shares = whole_episode(episode, *sizes, self.reward_range)
+        checked, shares = whole_episode(episode, *sizes, self.reward_range)
         with self._lock:
             self._between_episodes("absorb")
             self._check_total("times", count)
             check.require(
                 count == 1 or self.counts_many, "times", "1 for agents that do not count many", times
             )
-            self._commit(self._absorb(given, shares, count), count)
+            self._commit(self._absorb(checked, shares, count), count)
 
     # -- many episodes at once -----------------------------------------------------------------
 
@@ -305,14 +305,14 @@ class EpisodicAgent(Agent):
         initial_states: ArrayLike | None = None,
         start: SupportsIndex | None = None,
     ) -> EpisodeTrace:
-        """Play whole episodes, in compiled code where it can be.
+        """Play whole episodes, in compiled code where possible.
 
         Args:
             mdp: an MDP that fits this agent.
             episodes: K.
             seed: of the transitions; episode k is a function of (seed, k).
             initial_states: (K,) the first state of each episode; drawn from ``mdp.initial`` by default.
-            start: the number of the first episode; by default ``agent.episodes``: two calls are one run.
+            start: the number of the first episode; by default ``agent.episodes``, so that two calls make one run.
 
         Returns:
             What happened, with the exact gap of every episode's policy.
@@ -343,10 +343,10 @@ class EpisodicAgent(Agent):
         check.require(self.episodes + count <= check.LARGEST_COUNT, name, expected, count)
 
     def _check_end(self, h: int, terminated: bool) -> None:
-        """Refuse an end of the episode with which the agent cannot deal."""
+        """Refuse an end of the episode that the agent cannot handle."""
 
     def _check_starts(self, states: NDArray[np.int64]) -> None:
-        """An agent may know that no episode begins in some states."""
+        """Refuse first states in which, as the agent knows, no episode begins."""
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         check_fit(mdp, (self.horizon, self.n_states, self.n_actions), self.reward_range)
@@ -368,7 +368,7 @@ class EpisodicAgent(Agent):
         self._ledger = from_file(progress, arrays, self.horizon, self.reward_range, self._seen)
 
     def _resumed(self) -> None:
-        """The choices of an episode under way must be those that this agent makes."""
+        """Check that the choices of an episode under way are those that this agent makes."""
         level = None
         for h, step in enumerate(self._ledger.under_way()):
             if (step.action, step.level) != self._action(h, level, step.seen):

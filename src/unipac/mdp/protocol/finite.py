@@ -37,5 +37,5 @@ class FiniteAgent(EpisodicAgent):
     @classmethod
     def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         held = sum(array.size for name, array in arrays.items() if name.startswith("state."))
-        pairs = parameters["n_states"] * parameters["n_actions"]  # each has a number in the state at least
+        pairs = parameters["n_states"] * parameters["n_actions"]  # each has at least one number in the state
         check.require(pairs <= held, "n_states", "no more than the file has room for", parameters["n_states"])

@@ -1,4 +1,4 @@
-"""What users bring to an agent for MDPs, checked: an MDP, an episode of somebody else, first states."""
+"""Checks of what users pass to an agent for MDPs: an MDP, an episode that others chose, first states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unipac.mdp.protocol.plan import Episode
 
 
 def check_fit(mdp: FiniteMDP, shape: tuple[int, int, int], reward_range: tuple[float, float]) -> None:
-    """Refuse an MDP of other sizes (H, S, A), or with rewards outside of the range."""
+    """Refuse an MDP of other sizes (H, S, A), or with rewards outside the range."""
     fits = isinstance(mdp, FiniteMDP) and (mdp.horizon, mdp.n_states, mdp.n_actions) == shape
     expected = "a FiniteMDP with horizon {}, {} states and {} actions".format(*shape)
     check.require(fits, "mdp", expected, mdp)
@@ -28,7 +28,7 @@ def whole_episode(
     n_actions: int,
     reward_range: tuple[float, float],
 ) -> tuple[Episode, Array]:
-    """An episode of at most so many stages, and its next states as shares (n, S)."""
+    """The episode, checked, and its next states as shares (n, S)."""
     parts = isinstance(episode, tuple) and len(episode) == 5
     check.require(parts, "episode", "an Episode", episode)
     state, action, _, reward, following = (np.asarray(part) for part in episode)
@@ -59,7 +59,7 @@ def whole_episode(
 
 
 def given_starts(states: ArrayLike | None, count: int, mdp: FiniteMDP) -> Integers | None:
-    """The first states of so many episodes, none of them terminal; None if they are not given."""
+    """The first states of ``count`` episodes, none of them terminal; None if the user passed none."""
     if states is None:
         return None
     array = np.asarray(states)

@@ -1,6 +1,6 @@
 """The ledger of an agent for MDPs: how many episodes are over, and the stages of the one under way.
 
-All of it is counted, not learned: an algorithm does not see it. It goes to files beside the state.
+It is bookkeeping, not learning: an algorithm does not see it. It goes to files beside the state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     """One stage of an episode under way."""
 
     seen: Any
-    """The observation as the agent keeps it: the number of a state."""
+    """The observation as the agent keeps it, such as the number of a state."""
     action: int
     level: int
     reward: float = math.nan
@@ -42,7 +42,7 @@ class Ledger:
         self.waiting: Step | None = None
         """The stage whose reward is still to come."""
         self.plan: Plan | None = None
-        """Of the episode under way."""
+        """The plan of the episode under way."""
 
     def under_way(self) -> list[Step]:
         """All stages of the episode under way."""
@@ -69,13 +69,13 @@ def from_file(
     reward_range: tuple[float, float],
     observed: Callable[[str, Any], Any],
 ) -> Ledger:
-    """The ledger that was written; ``observed`` checks an observation. A ``ValueError`` if it is not sound."""
+    """The ledger from a file; ``observed`` checks an observation. A ``ValueError`` if it is not sound."""
     ledger = Ledger()
     waiting = check.flag("waiting", progress["waiting"])
     choice, reward = arrays["episode.choice"], arrays["episode.reward"]
     seen, following = arrays["episode.seen"], arrays["episode.following"]
     n = len(seen)
-    most = check.LARGEST_COUNT - min(n, 1)  # that under way counts
+    most = check.LARGEST_COUNT - min(n, 1)  # the episode under way counts too
     ledger.episodes = check.count("episodes", progress["episodes"], least=0, most=most)
     sound = (
         choice.shape == (n, 2)
@@ -84,7 +84,7 @@ def from_file(
         and n <= horizon
         and n - waiting < horizon
     )
-    check.require(sound, "episode", "a sound one under way", (choice.shape, reward.shape, n))
+    check.require(sound, "episode", "one that can be under way", (choice.shape, reward.shape, n))
     low, high = reward_range
     check.require(bool(((low <= reward) & (reward <= high)).all()), "reward", "in reward_range", reward)
     for h in range(n):

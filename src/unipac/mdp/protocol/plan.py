@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeAlias
 from unipac._arrays import Array, Integers
 
 Change: TypeAlias = Any
-"""What is to be learned: a new state, or a plain tuple of a kernel and its arguments, which changes the state."""
+"""What an episode changes: a new state, or a plain tuple of a kernel that changes the state and its arguments."""
 
 
 class Plan(NamedTuple):
-    """The policy of an episode and what is promised of it.
+    """The policy of an episode, with bounds on its value and on the best one.
 
     The policy may remember a *level* from one stage to the next, an index p from 0 to P − 1; FLUTE does, other agents
     have P = 1.
@@ -22,9 +22,9 @@ class Plan(NamedTuple):
     """
 
     action: Integers
-    """(H, P, S): by the level of the stage before; the first stage has the last one."""
+    """(H, P, S): the action, by the level of the stage before; the first stage takes p = P − 1."""
     level: Integers
-    """(H, P, S): the level of the stage, an index p of the next one."""
+    """(H, P, S): the level of the stage, which is the index p at the next stage."""
     bound: Array
     """(S,): an upper bound on V*_1."""
     lower: Array | None
@@ -47,8 +47,8 @@ class Episode(NamedTuple):
     action: Integers
     """What it did there."""
     level: Integers
-    """As in the plan, from 0."""
+    """The level of each stage as in the plan, from 0."""
     reward: Array
-    """What that brought."""
+    """The reward for it."""
     following: Integers
-    """The next state; -1 after a terminal one, from which nothing more comes."""
+    """The next state; -1 if the episode terminated, so that all later values are 0."""

@@ -1,7 +1,7 @@
-"""Loops over episodes: one for every agent, and what the compiled ones share.
+"""Loops over episodes: one that serves every agent, and what the compiled loops share.
 
-In a compiled loop the policy of a table is evaluated, played and recorded. An algorithm that plans such tables writes
-the loop: make room, plan, ``play_one``, learn.
+``play_one`` evaluates, plays and records the policy of a table. An algorithm with a compiled loop writes the rest of
+it: make room, plan, ``play_one``, learn.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def in_blocks(
 
 
 def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-    """Episodes from these states, with uniforms (K, H) for the transitions: plan, simulate, learn."""
+    """Play episodes from these states, with uniforms (K, H) for the transitions: plan, simulate, learn."""
     last: Plan | None = None
     values = np.empty((0, 0, 0))
     certified, H = agent.certified, agent.horizon
@@ -71,10 +71,10 @@ def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, tr
 
 
 class Played(NamedTuple):
-    """Where K episodes of H stages are recorded, and room for one of them."""
+    """Arrays that record K episodes of H stages, and scratch space for one of them."""
 
     gap: Array
-    """(K,); as in ``EpisodeTrace``, and so are the next five."""
+    """(K,): this and the next five are as in ``EpisodeTrace``."""
     reward: Array
     bound: Array
     certificate: Array
@@ -84,15 +84,15 @@ class Played(NamedTuple):
     steps: Integers
     """(3, H): state, action and next state, -1 for the end."""
     paid: Array
-    """(H,)."""
+    """(H,): rewards."""
     values: Array
-    """(H + 1, 1, S): of the policy."""
+    """(H + 1, 1, S): values of the policy."""
     no_level: Integers
-    """(H, 1, S)."""
+    """(H, 1, S): zeros, as there is only one level."""
 
 
 def room_for(trace: EpisodeTrace, horizon: int, n_states: int) -> Played:
-    """To record into a trace."""
+    """The arrays that record into a trace."""
     return Played(
         gap=trace.gap,
         reward=trace.reward,
@@ -119,7 +119,7 @@ def play_one(
     lower: Array,
     anew: bool,
 ) -> int:
-    """Play episode k by ``action`` (H, S), of which values are computed if ``anew``; returns its length."""
+    """Play episode k by ``action`` (H, S), whose values are first computed if ``anew``; returns its length."""
     H: int = action.shape[0]
     n_states = action.shape[1]
     if anew:

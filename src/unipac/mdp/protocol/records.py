@@ -1,4 +1,4 @@
-"""What the agents for MDPs hand out."""
+"""What agents for MDPs return: traces of episodes, and the states of levels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StageLevel(NamedTuple):
     size: int
     """How many transitions belong to it."""
     bound: float
-    """No more than this many ever will; infinite where nothing bounds it."""
+    """A proven bound on ``size`` at all times; infinite where there is none."""
     radius: float
     """β of its regression."""
 
@@ -56,7 +56,7 @@ class EpisodeTrace:
     bound: Array
     """(K,): the agent's upper bound on V*_1(s_1) before the episode."""
     certificate: Array
-    """(K,): how much worse than the best the policy can be, proven before the episode; NaN where nothing is."""
+    """(K,): how much worse than the best the policy can be, proven before the episode; NaN if nothing is proven."""
     replanned: NDArray[np.bool_]
     """(K,): whether the agent planned anew before the episode."""
 

@@ -6,10 +6,10 @@
     play its optimal policy: backward induction                                  mdp.tabular.psrl.best_policy
     after it: count                                                              mdp.tabular.psrl.learn
 
-Known rewards are taken as they are; of others the mean is drawn, from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards
+Known rewards are used as they are; means of others are drawn from Beta(1/2 + Σ r, 1/2 + n − Σ r) for rewards
 scaled to [0, 1]. The end of an episode counts as one more state, once it was seen. The mass of all states not seen yet
-is drawn exactly, Gamma((S − K)/S), and shared among them by breaking a stick ten times, as a Dirichlet law with small
-parameters is in the limit of many states. A strong heuristic: nothing is proven of single episodes.
+is drawn exactly, Gamma((S − K)/S), and split among them by breaking a stick ten times, the limit for many states of a
+Dirichlet law with small parameters. A strong heuristic: nothing is proven about single episodes.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class PSRL(TabularAgent):
     theorem: ClassVar[str] = "none"
     draws = True
 
-    seed: int = parameter(default=0, check=check.natural, words="of the draws")
+    seed: int = parameter(default=0, check=check.natural, words="for the draws")
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))

@@ -6,8 +6,8 @@
     after (s, a, r, s'), n the visits of (s, a):                                  mdp.tabular.q_learning.learn
       Q(s, a) += α_n (r + γ max_a' Q(s', a') − Q(s, a)), α_n = rate n^-power
 
-The choices of an episode are drawn before it: each stage meets one state, so that this is the same law. What an
-episode taught counts from the next one on; its steps are learned in their order. ``homogeneous`` (the default) keeps
+The choices of an episode are drawn before it: each stage meets one state, so the law is the same. What an
+episode teaches takes effect in the next one; its steps are learned in order. ``homogeneous`` (the default) keeps
 one Q for all stages, as is usual; otherwise one for each. Nothing is proven of these schedules.
 """
 
@@ -33,9 +33,9 @@ class State(NamedTuple):
     Q: Array
     """(H, S, A), or (1, S, A)."""
     visits: Integers
-    """The same."""
+    """(H, S, A), or (1, S, A)."""
     learned: Integers
-    """(1,): episodes."""
+    """(1,): the number of episodes."""
 
 
 @jit
@@ -68,7 +68,7 @@ def learn(
     r: Array,
     following: Integers,
 ) -> None:
-    """The steps of an episode, in their order."""
+    """Learn from the steps of an episode, in order."""
     stages = x.Q.shape[0]
     for h in range(s.size):
         now = h if stages > 1 else 0
@@ -112,11 +112,11 @@ class QLearning(TabularAgent):
     epsilon_decay: int = parameter(
         default=1000, check=check.count, words="episodes in which ε would fall to 0, in equal steps"
     )
-    discount: float = parameter(default=1.0, check=_share, words="γ, of the value that follows")
+    discount: float = parameter(default=1.0, check=_share, words="γ, the factor of the next value")
     initial_value: float = parameter(
-        default=0.0, check=check.real, words="of every Q at first; a large one explores by itself"
+        default=0.0, check=check.real, words="of every Q at the start; a large one explores by itself"
     )
-    seed: int = parameter(default=0, check=check.natural, words="of the draws")
+    seed: int = parameter(default=0, check=check.natural, words="for the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -12,7 +12,7 @@
 The n + 1 normals of (h, s, a) enter Q_h as their mean alone: one normal w of variance β_k/(n + 1) has the same law.
 
 Theorem 1: the *expected* regret is O~(H³ S^{3/2} √(AK)) in every MDP with rewards in [0, 1]. Nothing is proven with
-probability 1 − δ, nothing of single episodes, and nothing with another ``noise_scale`` than 1.
+probability 1 − δ, nothing about single episodes, and nothing unless ``noise_scale`` is 1.
 
 Other rewards are scaled: with L = min(0, low) and U = max(0, high), (r − L)/(U − L) is in [0, 1], where an episode that
 is over earns −L/(U − L) per stage. In the units of r, w is U − L times as large, and the observation 0 of the prior is
@@ -86,7 +86,7 @@ class RLSVI(TabularAgent):
     noise_scale: float = parameter(
         default=1.0,
         check=check.nonnegative,
-        words="factor of the standard deviation of the noise; with another than 1 nothing is proven",
+        words="factor of the standard deviation of the noise; nothing is proven unless it is 1",
     )
     seed: int = declare.seed("of the draws")
 

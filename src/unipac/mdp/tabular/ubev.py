@@ -11,8 +11,8 @@
 
 Theorem 4: uniform-PAC, N_ε = O~(S A H⁴ min(1 + ε S² A, S)/ε²) with probability 1 − δ.
 
-``radius="stitched"`` puts the boundary of Howard et al. (2021) in the place of φ, which is smaller by 1.44 or more
-where φ < 1 and does the same in the proof; its share of δ is that of SAH values, and as many rewards where they are
+``radius="stitched"`` replaces φ by the boundary of Howard et al. (2021), smaller by a factor of 1.44 or more where
+φ < 1, which serves the proof as well; δ is shared by SAH values, and by as many rewards where they are
 learned. ``homogeneous`` pools the stages: the V*_{h+1} are fixed functions, so the union over SAH is the same.
 """
 

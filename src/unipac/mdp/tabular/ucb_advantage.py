@@ -14,7 +14,7 @@
 
 With probability 1 − δ no Q is below Q* (p = δ/(4T(H²T³ + 3)) in the paper), for deterministic rewards and K known
 beforehand, and the regret is O~(√(H²SAT)). The paper wants c_4 "large enough" and does not give it;
-any c_4 keeps Q above Q*. It keeps no model: O(H) time for an episode. Vacuous below about 10⁶ episodes.
+any c_4 keeps Q above Q*. No model is kept: an episode takes O(H) time. Bounds are vacuous below about 10⁶ episodes.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class State(NamedTuple):
     length: Integers
     """(H, S, A): of the stage under way."""
     sums: Array
-    """(6, H, S, A): of rewards, and μ, σ, μ̌, σ̌, υ̌."""
+    """(6, H, S, A): sums of rewards, and μ, σ, μ̌, σ̌, υ̌."""
 
 
 @jit
 def learn(
     x: State, unit: float, iota: float, settled: int, s: Integers, a: Integers, r: Array, following: Integers
 ) -> None:
-    """An episode; ``unit`` is the range of a reward, of which bonuses are multiples."""
+    """Learn from an episode; bonuses are multiples of ``unit``, the range of a reward."""
     H = x.Q.shape[0]
     for h in range(s.size):
         i = (h, s[h], a[h])
@@ -104,7 +104,7 @@ class UCBAdvantage(TabularAgent):
     )
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     reference_factor: float = parameter(
-        default=1.0, check=check.positive, words="c_4, of the visits after which a reference settles"
+        default=1.0, check=check.positive, words="c_4, factor of the visits after which a reference settles"
     )
 
     def _check_parameters(self) -> None:
@@ -136,7 +136,7 @@ class UCBAdvantage(TabularAgent):
 
     @property
     def certified(self) -> bool:
-        """Whether the bound is proven, for deterministic rewards and the episodes foreseen."""
+        """Whether the bound is proven, for deterministic rewards and ``total_episodes`` episodes."""
         return self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:

@@ -12,7 +12,7 @@
 Theorems 1 and 2: regret O~(H^{3/2} √(SAK)) and O~(H √(SAK)) with probability 1 − δ, for K known beforehand, the same
 transitions at all stages and known rewards. Not uniform-PAC: L grows with K.
 
-Beyond the paper, and not certified: rewards that are learned (their mean and √(L/2N) are taken for r), and
+Beyond the paper, and not certified: rewards that are learned (their mean plus √(L/2N) replaces r), and
 ``third_term=False``, the usual form in practice, as the third term does not fall below its cap for a very long time.
 ``homogeneous=False`` counts every stage by itself.
 """
@@ -110,7 +110,7 @@ class UCBVI(TabularAgent):
         mean = state.counts.reward / N + (high - low) * np.sqrt(L / (2 * N))
         limits = self._apart(np.minimum(mean, high).reshape(-1, S * A))
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
-        optimistic(state.counts, bonus, limits, state.Q, False, action, state.Q, V)  # a second time, Q stays
+        optimistic(state.counts, bonus, limits, state.Q, False, action, state.Q, V)  # repeating it keeps Q
         return self._planned(action, V[0])
 
     def _learn(self, episode: Episode) -> Change:
@@ -119,9 +119,9 @@ class UCBVI(TabularAgent):
 
     @property
     def certified(self) -> bool:
-        """Whether the bound is proven, with probability 1 − δ for the episodes foreseen."""
-        known = self._known is not None and len(self._known) == 1 and self.homogeneous
-        return known and self.third_term and self.episodes <= self.total_episodes
+        """Whether the bound is proven, with probability 1 − δ for ``total_episodes`` episodes."""
+        covered = self._known is not None and len(self._known) == 1 and self.homogeneous
+        return covered and self.third_term and self.episodes <= self.total_episodes
 
     def _restored(self, saved: Any) -> State:
         state: State = saved

@@ -1,4 +1,4 @@
-"""The samples of OLIVE: episodes of policies, told as the numbers of their steps; and checks of what it is given."""
+"""The samples of OLIVE: episodes of policies, reported as counts of their steps; and checks of its inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unipac.envs.play.visits import RANDOM, largest_return
 
 
 def checked(functions: ArrayLike, rewards: ArrayLike) -> tuple[Array, Array]:
-    """Candidates (N, H, S, A) and rewards (H, S, A), from 0 to 1."""
+    """Candidates (N, H, S, A) and rewards (H, S, A), checked to be from 0 to 1."""
     F, r = floats("functions", functions).copy(), floats("rewards", rewards).copy()
     check.require(F.ndim == 4 and F.size > 0, "functions", "of shape (N, H, S, A), not empty", F.shape)
     check.require(r.shape == F.shape[1:], "rewards", f"of shape {F.shape[1:]}", r.shape)
@@ -26,17 +26,17 @@ def checked(functions: ArrayLike, rewards: ArrayLike) -> tuple[Array, Array]:
 
 
 def sizes(t: int, shape: tuple[int, ...], rank: int, delta: float, unit: float) -> tuple[int, int, int]:
-    """n_est, and in round t n_eval and n, for functions (N, H, S, A); ``unit`` is 1/ε²."""
+    """The sizes n_est, and in round t n_eval and n, for functions (N, H, S, A); ``unit`` is scale/ε²."""
     N, H, _, A = shape
     union = 6 * t * (t + 1) / delta
     parts = 32 * math.log(6 * N / delta), 288 * H**2 * math.log(H * union)
     cut = 4608 * H**2 * rank * A * math.log(N * union)
-    found = [math.ceil(min(unit * size, 2.0**60)) for size in (*parts, cut)]
-    return found[0], found[1], found[2]
+    numbers = [math.ceil(min(unit * size, 2.0**60)) for size in (*parts, cut)]
+    return numbers[0], numbers[1], numbers[2]
 
 
 def check_mdp(instance: Any) -> None:
-    """Refuse what is no finite MDP, or one whose episodes may bring more than 1."""
+    """Refuse anything but a finite MDP whose episodes bring at most 1."""
     fits = (
         isinstance(instance, FiniteMDP) and instance.arrival_rewards is None and instance.reward_range[0] >= 0
     )
@@ -46,10 +46,10 @@ def check_mdp(instance: Any) -> None:
 
 
 def candidates(instance: FiniteMDP, functions: Any) -> dict[str, Any]:
-    """The functions that an MDP lists, as an argument; others must be given."""
+    """The functions that an MDP lists, as an argument; if it lists none, the user must pass some."""
     listed = {"functions": instance.candidates} if isinstance(instance, CandidateMDP) else {}
-    known = bool(listed) or functions is not None
-    check.require(known, "functions", f"given for {instance.name}, which lists no candidates for Q*", None)
+    named = bool(listed) or functions is not None
+    check.require(named, "functions", f"given for {instance.name}, which lists no candidates for Q*", None)
     return listed
 
 

@@ -59,7 +59,7 @@ class OLIVE(PolicySearch):
     rewards: ArrayLike = parameter(words="(H, S, A), at least 0; no episode brings more than 1 in all")
     rank: int = parameter(default=1, check=check.count, words="M, the Bellman rank: at most S")
     scale: float = parameter(
-        default=1.0, check=check.positive, words="of the numbers of episodes; nothing is proven but at 1"
+        default=1.0, check=check.positive, words="multiplies the numbers of episodes; only 1 is proven"
     )
 
     def _check_parameters(self) -> None:
@@ -102,8 +102,8 @@ class OLIVE(PolicySearch):
 
     def _residual(self, f: int, h: int) -> Array:
         """f(s, a) − r − V_f(s'), (S, A, S)."""
-        found: Array = (self._F[f, h] - self._r[h])[..., None] - self._V[f, h + 1]
-        return found
+        residual: Array = (self._F[f, h] - self._r[h])[..., None] - self._V[f, h + 1]
+        return residual
 
     def _proven(self, certificate: float) -> float:
         return certificate if self.certified else math.nan

@@ -18,7 +18,7 @@ class Batch(NamedTuple):
     """
 
     arms: Integers
-    """(m,): which ones."""
+    """(m,): the arms to pull."""
     counts: Integers
     """(m,): how often each."""
 
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     index: int  # type: ignore[assignment]  # it hides a method of tuples
     """The arm."""
     certificate: float
-    """With probability 1 − δ, at every moment, nothing is better by more than this."""
+    """With probability 1 − δ, at every moment, no other answer is better by more than this."""
     pulls: int
     """How many samples it took."""
     counts: Integers
@@ -49,17 +49,17 @@ class Request(NamedTuple):
     """
 
     arms: Any
-    """(m,), the arms to pull, ..."""
+    """(m,): the arms to pull."""
     counts: Any
-    """... and how often each, (m,)."""
+    """(m,): how often each."""
     index: Any
-    """What it would answer now: an arm, or whatever ``_found`` takes, ..."""
+    """What it would answer now: an arm, or whatever ``_found`` takes."""
     certificate: float
-    """... and how much worse than the best that can be."""
+    """How much worse than the best this answer can be."""
 
 
 Steps = Generator[Request, Any, tuple[Any, float]]
-"""Yields requests, is sent what ``tell`` was told, for arms the sums of their rewards; returns arm and certificate."""
+"""Yields requests, receives what users pass to ``tell`` (sums of rewards, for arms), returns arm and certificate."""
 
 
 class Moment(NamedTuple):
@@ -68,20 +68,20 @@ class Moment(NamedTuple):
     wanted: Batch | None
     """What to sample next; None if the search is done."""
     index: Any
-    """What it would answer, ..."""
+    """What it would answer now."""
     certificate: float
-    """... and how much worse than the best that can be."""
+    """How much worse than the best this answer can be."""
     pulls: int
     counts: Integers
     """(n,): how many of each arm."""
 
 
 class Log(NamedTuple):
-    """All that a search was told: the state on disk."""
+    """All results that a search has received: its state on disk."""
 
     lengths: Integers
-    """(batches,): the arms of each batch."""
+    """(batches,): the number of arms of each batch."""
     arms: Integers
     counts: Integers
     sums: Any
-    """What came, one row for each arm of each batch."""
+    """The results, one row for each arm of each batch."""

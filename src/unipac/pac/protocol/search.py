@@ -1,15 +1,15 @@
-"""The protocol of searches: ask for samples until enough is known, then answer with a certificate.
+"""The protocol of searches: ask for samples until they suffice, then answer with a certificate.
 
-An algorithm is a generator, written as its pseudo-code. It yields what it wants sampled and what it would answer if it
-had to stop now, is sent what came, and returns the answer::
+An algorithm is a generator, written as its pseudo-code. It yields what to sample and what it would answer if it
+had to stop now, receives the results, and at the end returns the answer::
 
     def _steps(self) -> Steps:
         while ...:
             sums = yield Request(arms, counts, index, certificate)
         return index, certificate
 
-It is a function of its parameters and of what it was told. So the log of that is its whole state: saving keeps the log,
-loading and copying replay it.
+What it does is a function of its parameters and of these results. So the log of the results is its whole state: saving
+keeps the log, loading and copying replay it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Search(Agent):
     kind: ClassVar[str] = "search"
     theorem: ClassVar[str] = "PAC"
     samples: ClassVar[str] = "rewards"
-    """What it is told: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
+    """What ``tell`` takes: "rewards" of arms, "next states" of pairs, or "episodes" of policies."""
 
     delta: float = declare.delta()
 
@@ -55,14 +55,14 @@ class Search(Agent):
 
     @property
     def certified(self) -> bool:
-        """Whether certificates are proven under the assumptions given."""
+        """Whether certificates are proven under the assumptions of the search."""
         return True
 
     # -- for users -----------------------------------------------------------------------------
 
     @property
     def done(self) -> bool:
-        """Whether it has stopped by itself: with an answer, or as it would need more pulls than can be counted."""
+        """Whether it has stopped by itself: with an answer, or because it would need more pulls than can be counted."""
         return self._now.wanted is None
 
     @property
@@ -85,7 +85,7 @@ class Search(Agent):
         return f"arm {self._now.index}"
 
     def ask(self) -> Batch:
-        """What to sample next; asked twice, the same. A ``ValueError`` if the search is done."""
+        """What to sample next, the same until ``tell`` is called. A ``ValueError`` if the search is done."""
         with self._lock:
             wanted = self._now.wanted
         if wanted is None:
@@ -93,7 +93,7 @@ class Search(Agent):
         return wanted
 
     def tell(self, sums: ArrayLike) -> None:
-        """The sums of the rewards of each arm of the batch that was asked for, (m,)."""
+        """Report the sum of the rewards of each arm of the batch that was asked for, (m,)."""
         with self._lock:
             wanted = self._now.wanted
             if wanted is None:
@@ -108,7 +108,7 @@ class Search(Agent):
         Args:
             instance: with the arms of this search.
             seed: of the noise.
-            max_pulls: the most samples, those of before included; the certificate is valid then too.
+            max_pulls: the most samples in all, earlier ones included; the certificate is valid then too.
         """
         self._check_instance(instance)
         most = check.count("max_pulls", max_pulls, least=0)
@@ -117,18 +117,18 @@ class Search(Agent):
                 self._learn(wanted, self._sample(instance, seed))
             return self.answer
 
-    # -- what a search of another kind than arms writes ----------------------------------------
+    # -- what a search writes that does not sample arms ----------------------------------------
 
     def _check_instance(self, instance: Any) -> None:
         raise NotImplementedError
 
     def _sample(self, instance: Any, seed: int) -> Any:
-        """What an instance brings for the batch that is asked for."""
+        """The results of an instance for the batch that is asked for."""
         arms, counts = self.ask()
         return instance.pulls(arms, counts, batch=len(self.state), seed=seed)
 
     def _read(self, sums: Any, batch: Batch) -> Any:
-        """What came, as an array of its own with one row for each arm; a ``ValueError`` if it cannot be."""
+        """The results as a new array with one row for each arm; a ``ValueError`` if they are impossible."""
         y = floats("sums", sums)
         check.require(y.shape == batch.arms.shape, "sums", f"of shape {batch.arms.shape}", y.shape)
         sound = bool((np.abs(y) <= LARGEST_REWARD * batch.counts).all())
@@ -136,7 +136,7 @@ class Search(Agent):
         return y.copy()
 
     def _nothing(self) -> Any:
-        """The rows that were told, if there are none."""
+        """The results before the first batch: an array without rows."""
         return np.empty(0)
 
     def _found(self, index: Any) -> Any:
@@ -158,8 +158,8 @@ class Search(Agent):
     def _learn(self, batch: Batch, sums: Any) -> None:
         """Prepare the next moment, then commit: an exception leaves the search before the batch or after it.
 
-        What was sent to a generator cannot be taken back. So none is kept until the commit; if that does not come,
-        the next call makes one from the log.
+        What was sent to a generator cannot be taken back. So no generator is kept until the commit; if an
+        exception prevents that, the next call makes one from the log.
         """
         running, self._running = self._replayed() if self._running is None else self._running, None
         counts = self._now.counts.copy()
@@ -170,7 +170,7 @@ class Search(Agent):
         log.append(entry)
 
     def _replayed(self) -> Steps:
-        """The algorithm where the log ends."""
+        """A generator that has replayed the log."""
         running = self._steps()
         next(running)
         for _, sums in self.state:
@@ -178,13 +178,13 @@ class Search(Agent):
         return running
 
     def _advanced(self, running: Steps, sums: Any, pulls: int, counts: Integers) -> Moment:
-        """The moment after these sums, None at first."""
+        """The moment after these sums, which are None at the start."""
         try:
             request = next(running) if sums is None else running.send(sums)
         except StopIteration as end:
             return Moment(None, self._found(end.value[0]), float(end.value[1]), pulls, counts)
         arms, asked = (np.array(part, dtype=np.int64).reshape(-1) for part in request[:2])
-        too_many = pulls + sum(asked.tolist()) > check.LARGEST_COUNT  # what is known now is all that can be
+        too_many = pulls + sum(asked.tolist()) > check.LARGEST_COUNT  # it stops with its present answer
         wanted = None if too_many else Batch(read_only(arms), read_only(asked))
         return Moment(wanted, self._found(request.index), float(request.certificate), pulls, counts)
 

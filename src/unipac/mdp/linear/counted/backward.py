@@ -8,7 +8,7 @@
     lines 16-22: the action at stage h is greedy for min_{i ≤ m} Q_h^i with m = max(1, l_{h-1} − 1), and the
     level of the stage is l_h = min(first failing level, l_{h-1}).
 
-Since l_{h-1} depends on the path, the policy is one of (state, level): at (s, p) the next level is min(first, p).
+Since l_{h-1} depends on the path, the policy depends on (state, level): at (s, p) the next level is min(first, p).
 
 A lower bound on the value of that policy: the radius "finite" bounds the error of the regression for *every* V from
 states to [0, H − h] at once, so also for a V_low that depends on the data and on the policy:
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     action: Integers
     """(H, C, n_states): greedy for the least of the first m Q functions, m = 1, ..., S."""
     logdet: Array
-    """(H, C): those of the data when they were last planned with."""
+    """(H, C): log-determinants of the data when each level was last planned."""
 
 
 def empty(cap: Array, capacity: int, n_states: int, n_actions: int) -> Plan:
@@ -150,7 +150,7 @@ def tabulate(
 
 @jit
 def lower_values(counted: Counted, plan: Plan, S: int, centre: Array, low: Array) -> None:
-    """V_low of the policy at every stage into ``low``, (H + 1, levels, n_states), by level p of the stage before."""
+    """Fill ``low``, (H + 1, levels, n_states), with V_low of the policy, by level p of the stage before."""
     H = plan.cap.size
     n_states, n_actions, d = counted.features.shape
     levels = low.shape[1]

@@ -1,4 +1,4 @@
-"""Compiled episodes of the agents that count."""
+"""Compiled episodes of the agents that count transitions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from unipac.theory.kernels import flute_finite, mixture
 
 
 class State(NamedTuple):
-    """All that an agent knows, and its plan."""
+    """All that an agent has learned, and its plan."""
 
     data: Counted
     planned: Planned
     plan: Plan
     """The one that the agent follows."""
     proof: Plan
-    """The same with the radii as they are, from which bounds come; if they are not scaled, the same arrays."""
+    """The plan with unscaled radii, from which bounds come; the same arrays as ``plan`` if the scale is 1."""
     dirty: Integers
     """(H,): the lowest level changed since the last plan."""
 
@@ -69,7 +69,7 @@ def is_stale(data: Counted, planned: Planned, plan: Plan, rules: Rules, S: int) 
 
 @jit
 def prepare(state: State, rules: Rules, S: int) -> bool:
-    """Plan anew before an episode if it is time to; returns whether it was."""
+    """Plan anew before an episode if the plan is stale; returns whether it was."""
     data, planned, plan, proof, dirty = state
     stale = is_stale(data, planned, plan, rules, S)
     if stale:
@@ -145,7 +145,7 @@ def end_with_new_level(data: Counted, used: int) -> int:
 
 @jit
 def play(state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, record: Record) -> int:
-    """Episodes from the states ``starts``, with uniforms (K, H) for the transitions.
+    """Play episodes from the states ``starts``, with uniforms (K, H) for the transitions.
 
     Returns how many episodes were played before the stack was full.
     """

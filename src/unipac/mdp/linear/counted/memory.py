@@ -42,7 +42,7 @@ class Saved(NamedTuple):
     arrivals: Array
     width2: Array
     planned: Planned
-    """Of the levels of the last plan, where plans are kept."""
+    """The sums of the last plan, where plans are kept."""
 
 
 SUMS = ("rows", "size", "rotations", "rewards", "arrivals", "width2")
@@ -50,18 +50,18 @@ OF_THE_PLAN = ("rows", "rewards", "arrivals", "width2")
 
 
 class CountedMemory:
-    """What was learned of numbers of states, and what follows from it."""
+    """What was learned about states given by their numbers, and what follows from it."""
 
     state: State
 
     def __init__(self, settings: Settings, features: Array) -> None:
         self.settings, self._features = settings, features
         self._current: Plan | None = None
-        """Of the episode under way."""
+        """The plan of the episode under way."""
         self._set_capacity(INITIAL_LEVELS)
 
     def _set_capacity(self, levels: int) -> None:
-        """Make the rules for so many levels; say what will be allocated, if it is too much."""
+        """Make the rules for ``levels`` levels; refuse if that needs too much memory."""
         a = self.settings
         H, S, A, d = a.horizon, a.n_states, a.n_actions, a.dim
         numbers = d * (d + 2) + S * d + d + S * A
@@ -92,7 +92,7 @@ class CountedMemory:
         return State(data, sums.not_planned(data, a.lazy), plan, proof, np.ones(a.horizon, dtype=np.int64))
 
     def _make_room(self) -> None:
-        """Let there be room for one more level."""
+        """Make room for one more level."""
         data, planned, plan, proof, dirty = self.state
         capacity = data.size.shape[1]
         if self.settings.rule == SINGLE or sums.top(data) < capacity:
@@ -116,7 +116,7 @@ class CountedMemory:
         return Saved(**{name: getattr(data, name)[:, :S] for name in SUMS}, planned=kept)
 
     def restored(self, saved: Saved, episodes: int) -> State:
-        """The state that leads there; a ``ValueError`` if no data of so many episodes do."""
+        """The state from a file; a ``ValueError`` if no data of ``episodes`` episodes lead to it."""
         a, planned = self.settings, saved.planned
         S = saved.size.shape[1]
         P = int(planned.levels[0]) if planned.levels.shape == (1,) else -1
@@ -138,14 +138,14 @@ class CountedMemory:
         data.rotations[:, :S] = saved.rotations
         state = self._without_plan(data)
         if P > 0 and a.lazy:
-            before = self._counted(planned, saved.size[:, :P], capacity)  # there were no more than now
+            before = self._counted(planned, saved.size[:, :P], capacity)  # sizes were at most those of now
             kernels.prepare(state._replace(data=before), self.rules, P)
             state.dirty[:] = 1
         state.planned.levels[0] = P
         return state
 
     def _counted(self, part: Saved | Planned, size: Integers, capacity: int) -> Counted:
-        """Data of which the sums are given; the rest is computed."""
+        """The data with these sums; the rest is computed."""
         a, S = self.settings, part.rows.shape[1]
         data = self._no_data(capacity)
         members = np.cumsum(size, axis=1) if a.rule == NESTED else size
@@ -170,7 +170,7 @@ class CountedMemory:
         return check.count(name, observation, least=0, most=self.settings.n_states - 1)
 
     def prepare(self) -> None:
-        """Before the first action of an episode."""
+        """Make the plan, before the first action of an episode."""
         self._current = self.plan()
 
     def action(self, h: int, level: int | None, seen: int) -> tuple[int, int]:
@@ -201,19 +201,19 @@ class CountedMemory:
         return self.learn(Episode(state, action, level, reward, following))
 
     def learn(self, episode: Episode) -> Change:
-        """What a finished episode changes; there is room for it afterwards."""
+        """What a finished episode changes; makes room for it first."""
         self._make_room()
         a, terminated = self.settings, bool(episode.following[-1] == TERMINAL)
         reward = on_scale(episode.reward, terminated, a.horizon, a.reward_range)
         return kernels.learn_episode, (self.state, self.rules, *episode._replace(reward=reward))
 
     def play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> int:
-        """Episodes into a trace, until the stack is full; returns how many."""
+        """Play episodes into a trace until the stack is full; returns how many."""
         self._make_room()
         record = kernels.Record(trace.gap, trace.level, trace.reward, trace.bound, trace.replanned)
         return kernels.play(self.state, self.rules, world, states, uniforms, record)
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- what follows --------------------------------------------------------------------------
 
     @property
     def data(self) -> Counted:
@@ -222,7 +222,7 @@ class CountedMemory:
 
     @property
     def levels(self) -> int:
-        """How many are in use."""
+        """The number of levels in use."""
         return sums.top(self.data)
 
     def policy(self) -> TablePolicy:

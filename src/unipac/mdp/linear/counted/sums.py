@@ -1,4 +1,4 @@
-"""What an agent knows of a finite linear MDP: counts in place of stored transitions.
+"""What an agent learns about a finite linear MDP: sums instead of stored transitions.
 
 For stage h and level l the regression of the backward pass (Algorithm 2 lines 6-9) needs
 
@@ -115,7 +115,7 @@ def grown_planned(planned: Planned, capacity: int) -> Planned:
 
 @jit
 def keep(counted: Counted, planned: Planned, h: int, lowest: int, S: int) -> None:
-    """Take note of the levels from ``lowest`` to S of entry h, which are being planned with."""
+    """Copy the levels from ``lowest`` to S of entry h into ``planned``, as a plan is made with them."""
     for i in range(lowest - 1, min(S, planned.rows.shape[1])):
         ridge.copy(counted.rows[h, i], planned.rows[h, i])
         ridge.copy(counted.arrivals[h, i], planned.arrivals[h, i])

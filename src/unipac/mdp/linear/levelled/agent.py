@@ -54,9 +54,9 @@ class LinearAgent(EpisodicAgent):
         default=None, words="instead, a function from observations to φ, (actions, d), for any state space"
     )
     n_actions: int | None = parameter(  # type: ignore[assignment]
-        default=None, words="A, with a feature map that does not tell"
+        default=None, words="A, if the feature map does not state it"
     )
-    dim: int | None = parameter(default=None, words="d, with a feature map that does not tell")
+    dim: int | None = parameter(default=None, words="d, if the feature map does not state it")
     delta: float = declare.delta()
     regularization: float = declare.regularization()
     radius: str = parameter(
@@ -85,8 +85,8 @@ class LinearAgent(EpisodicAgent):
             expected = "other than 'finite' with a feature_map"
             check.require(self.radius != "finite", "radius", expected, self.radius)
             names = ("n_actions", "dim")
-            told = (getattr(self.feature_map, name, getattr(self, name)) for name in names)
-            sizes = 0, *map(check.count, names, told)
+            values = (getattr(self.feature_map, name, getattr(self, name)) for name in names)
+            sizes = 0, *map(check.count, names, values)
         check_regularization(self.regularization)
         self.n_states, self.n_actions, self.dim = sizes
         settings = Settings(
@@ -112,7 +112,7 @@ class LinearAgent(EpisodicAgent):
             self._memory = CountedMemory(settings, cast(Array, self.features))
 
     def _largest_value(self, h: int) -> float:
-        """To which Q is clipped at entry h: H as in the papers, or what the radius is proven for."""
+        """The cap of Q at entry h: H as in the papers, or the largest value for which the radius is proven."""
         return float(self.horizon - h if self.radius in CENTRED else self.horizon)
 
     @classmethod
@@ -121,12 +121,12 @@ class LinearAgent(EpisodicAgent):
 
     @classmethod
     def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        given = parameters["features"] if parameters["feature_map"] is None else parameters["feature_map"]
-        dim = given.shape[-1] if isinstance(given, np.ndarray) else getattr(given, "dim", parameters["dim"])
-        found, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
-        check.require(found[::2] == expected, "state.rows", "of this horizon and dim", found)
+        phi = parameters["features"] if parameters["feature_map"] is None else parameters["feature_map"]
+        dim = phi.shape[-1] if isinstance(phi, np.ndarray) else getattr(phi, "dim", parameters["dim"])
+        shape, expected = arrays["state.rows"].shape, (parameters["horizon"], dim)
+        check.require(shape[::2] == expected, "state.rows", "of this horizon and dim", shape)
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- questions to the agent ----------------------------------------------------------------
 
     @property
     def certified(self) -> bool:
@@ -152,7 +152,7 @@ class LinearAgent(EpisodicAgent):
         return mdp_radii.members_bound(a.dim, a.horizon, level, regularization=a.regularization)
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more episodes than this have a gap above ε.
+        """With probability 1 − δ, for all ε at once, at most this many episodes have a gap above ε.
 
         ``theory.flute_mistake_bound`` with the arguments of this agent; infinite if nothing is proven.
         """
@@ -181,10 +181,10 @@ class LinearAgent(EpisodicAgent):
             return self._memory.policy()
 
     def certificate(self, observation: SupportsIndex) -> float:
-        """How much the policy of the next episode can be worse than the best, if it starts in this state.
+        """How much worse than the best the policy of the next episode can be, if it starts in this state.
 
         It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with a
-        radius for finitely many states: nothing else is proven. To be asked between episodes; it changes no choice.
+        radius for finitely many states: nothing else is proven. Call it between episodes; it changes no choice.
         """
         return super().certificate(observation)
 
@@ -195,7 +195,7 @@ class LinearAgent(EpisodicAgent):
 
     @property
     def state(self) -> Any:
-        """All that was learned."""
+        """Everything that was learned."""
         return self._memory.state
 
     @state.setter
@@ -230,7 +230,7 @@ class LinearAgent(EpisodicAgent):
         return self._memory.learn(cast(Any, episode))
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        """As often as the memory needs more room, from where it stopped."""
+        """Play in parts: each time the memory needs more room, continue where it stopped."""
         done = 0
         while done < len(states):
             count = self._memory.play(world, states[done:], uniforms[done:], trace.part(done, len(states)))

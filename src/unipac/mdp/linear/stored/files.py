@@ -1,4 +1,4 @@
-"""The memory of transitions in files: what is written, and whether it can be that of any data."""
+"""Stored transitions in files: what is written, and whether any data can lead to what is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unipac.mdp.linear.stored.transitions import State
 
 
 class SavedStored(NamedTuple):
-    """What goes to a file; U levels are in use, P were at the last plan, G groups of transitions a stage."""
+    """What goes to a file: U levels in use, P levels at the last plan, G groups of transitions per stage."""
 
     rows: Array
     """(H, U, d, d + 2)."""
@@ -34,7 +34,7 @@ class SavedStored(NamedTuple):
     planned_counts: Integers
     """(H − 1, G): how many of them there were at the last plan."""
     taken: Array
-    """(N, d): of all groups, one after the other."""
+    """(N, d): features of the actions taken, group after group."""
     following: Array
     """(N, n_actions, d)."""
     level: Integers
@@ -44,7 +44,7 @@ class SavedStored(NamedTuple):
 
 
 def needed(rule: int, group: int, levels: int) -> int:
-    """Of how many levels, out of so many, a group of transitions needs the widths."""
+    """The number of levels, out of ``levels``, in which a group of transitions needs widths."""
     return min(group + 1, levels) if rule == DISJOINT else levels
 
 
@@ -82,7 +82,7 @@ def to_file(state: State, rule: int) -> SavedStored:
 
 
 def check_saved(saved: SavedStored, settings: Settings, episodes: int) -> None:
-    """Refuse arrays that do not fit each other, or so many episodes; what is in them comes later."""
+    """Refuse arrays that do not fit each other or the number of episodes; factors are checked later."""
     H, d, A = settings.horizon, settings.dim, settings.n_actions
     U, P = saved.size.shape[1], saved.planned_rows.shape[1]
     groups = U if settings.rule == DISJOINT else 1
@@ -121,7 +121,7 @@ def check_saved(saved: SavedStored, settings: Settings, episodes: int) -> None:
 
 
 def fill(state: State, saved: SavedStored, rule: int) -> None:
-    """Take over the transitions and their widths; the state has none yet, and a group for each of these."""
+    """Copy the transitions and their widths into a state that has none yet, but a group for each of these."""
     A, P = saved.following.shape[1], saved.planned_rows.shape[1]
     begin = width = 0
     for h, g in np.ndindex(saved.counts.shape):

@@ -6,7 +6,7 @@ For stage h and level l the backward pass (Algorithm 2 lines 6-12) needs
 
 over the rounds of the level. The first sum is kept as in ``counted``; for the second one the features of
 s' are stored, and their widths in the levels of the next stage. The widths are the larger part of the work,
-d products for each that the mean needs: they are computed again only for levels whose Σ changed. A
+d times that of the means: they are computed again only for levels whose Σ changed. A
 transition into a terminal state, or at stage H, enters the sums and is not stored at all.
 
 Stage h is entry h − 1, level l entry l − 1 of each array.
@@ -46,19 +46,19 @@ class Walk(NamedTuple):
     """A finished episode of n ≤ H stages, by features."""
 
     taken: Array
-    """(n, d): of what was done."""
+    """(n, d): features of the actions taken."""
     level: Integers
-    """(n,): of each stage, from 1."""
+    """(n,): the level of each stage, from 1."""
     reward: Array
     """(n,)."""
     following: Array
-    """(n, n_actions, d): of the next observations; the last is not read if ``terminated``."""
+    """(n, n_actions, d): features of the next observations; the last is not read if ``terminated``."""
     terminated: bool
     """Whether all values after it are 0."""
 
 
 class StoredMemory:
-    """What was learned of observations by their features, and what follows from it."""
+    """What was learned about observations given by their features, and what follows from it."""
 
     state: State
 
@@ -69,7 +69,7 @@ class StoredMemory:
     # -- state ---------------------------------------------------------------------------------
 
     def empty(self, levels: int = INITIAL_LEVELS) -> State:
-        """No data, with room for so many levels."""
+        """No data, with room for ``levels`` levels."""
         a, H, d = self.settings, self.settings.horizon, self.settings.dim
         what = f"{H} stages and {levels} levels of {d} features"
         require_room("feature_map", what, 16 * H * levels * d * (d + 2))
@@ -98,7 +98,7 @@ class StoredMemory:
         )
 
     def _make_room(self) -> None:
-        """Let there be room for one more level."""
+        """Make room for one more level."""
         state, rule = self.state, self.settings.rule
         capacity = state.data.size.shape[1]
         if rule != SINGLE and self.levels >= capacity:
@@ -123,12 +123,12 @@ class StoredMemory:
         return to_file(self.state, self.settings.rule)
 
     def restored(self, saved: SavedStored, episodes: int) -> State:
-        """The state that leads there; a ``ValueError`` if no data of so many episodes do."""
+        """The state from a file; a ``ValueError`` if no data of ``episodes`` episodes lead to it."""
         check_saved(saved, self.settings, episodes)
         return self._rebuilt(saved)
 
     def _rebuilt(self, saved: SavedStored) -> State:
-        """From arrays that fit each other; radii, log-determinants and the plan are computed."""
+        """The state from arrays that fit each other; radii, log-determinants and the plan are computed."""
         a, U, P = self.settings, saved.size.shape[1], saved.planned_rows.shape[1]
         state = self.empty(max(INITIAL_LEVELS, U + 1))
         for stage in state.rounds:
@@ -147,7 +147,7 @@ class StoredMemory:
         return state
 
     def _plan_again(self, state: State, saved: SavedStored, P: int) -> State:
-        """The last plan, from its data and the transitions that there were."""
+        """Make the last plan again, from its data and the transitions of that time."""
         sizes = saved.size[:, :P], saved.rotations[:, :P]
         self._take_over(state.data, saved.planned_rows, saved.planned_rewards, *sizes)
         state.levels[0] = P
@@ -157,7 +157,7 @@ class StoredMemory:
     def _take_over(
         self, data: Counted, rows: Array, rewards: Array, size: Integers, rotations: Integers
     ) -> None:
-        """These sums, once they are found sound; radii and log-determinants are computed."""
+        """Copy these sums and check them; radii and log-determinants are computed."""
         a, levels = self.settings, rows.shape[1]
         members = np.cumsum(size, axis=1) if a.rule == NESTED else size
         for name, array in (("rows", rows), ("rewards", rewards), ("size", size), ("rotations", rotations)):
@@ -181,7 +181,7 @@ class StoredMemory:
         return phi.copy()
 
     def prepare(self) -> bool:
-        """Before the first action of an episode; returns whether there is a new plan."""
+        """Plan if needed, before the first action of an episode; returns whether there is a new plan."""
         self._make_room()
         state, S = self.state, self.levels
         risen = state.data.logdet[:, :S] - state.estimates.logdet[:, :S]
@@ -200,16 +200,16 @@ class StoredMemory:
         if self.settings.rule == SINGLE:
             previous = 1
         cap, centre = self.settings.caps[h], self.rules.centre[h]
-        action, found = choose(state.data, state.estimates, h, _owned(phi), previous, cap, centre)
-        return int(action), int(found) - 1
+        action, next_level = choose(state.data, state.estimates, h, _owned(phi), previous, cap, centre)
+        return int(action), int(next_level) - 1
 
     def plan(self) -> NoReturn:
         """There is no table of actions."""
-        raise NotImplementedError("observations are no numbers of states")
+        raise NotImplementedError("observations are not numbers of states")
 
     def play(self, *_: Any) -> NoReturn:
         """There is no compiled loop."""
-        raise NotImplementedError("observations are no numbers of states")
+        raise NotImplementedError("observations are not numbers of states")
 
     def finish(self, steps: list[Step]) -> Change:
         """What a finished episode changes."""
@@ -226,7 +226,7 @@ class StoredMemory:
         )
 
     def learn(self, walk: Walk) -> Change:
-        """What a finished episode changes; its transitions are written where nothing is counted yet."""
+        """What a finished episode changes; its transitions are written behind those that are counted."""
         self._make_room()
         a, state, n = self.settings, self.state, len(walk.level)
         reward = on_scale(walk.reward, walk.terminated, a.horizon, a.reward_range) - self.rules.centre[:n]
@@ -291,7 +291,7 @@ class StoredMemory:
         fill_q_values(self.state.estimates, h, _owned(phi), self.settings.caps[h], self.rules.centre[h], q)
         return q
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- what follows --------------------------------------------------------------------------
 
     @property
     def data(self) -> Counted:
@@ -300,7 +300,7 @@ class StoredMemory:
 
     @property
     def levels(self) -> int:
-        """S: how many are in use (line 25)."""
+        """S: the number of levels in use (line 25)."""
         return int(self.state.levels[0])
 
     def policy(self) -> FeaturePolicy:
@@ -311,7 +311,7 @@ class StoredMemory:
         return FeaturePolicy(frozen)
 
     def certificate(self, phi: Array) -> float:
-        """Nothing is proven."""
+        """NaN: nothing is proven."""
         return math.nan
 
 
@@ -329,7 +329,7 @@ class FeaturePolicy:
 
 
 def _owned(features: Array) -> Array:
-    """A copy: for arrays that cannot be written to, Numba would compile each kernel a second time."""
+    """A writable copy: for read-only arrays, Numba would compile each kernel a second time."""
     return np.array(features, dtype=np.float64, order="C")
 
 

@@ -1,4 +1,4 @@
-"""Stored transitions, what they say of the stage before, and what is chosen by it."""
+"""Stored transitions, what they contribute to the stage before, and the choice of actions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from unipac.mdp.linear.counted.sums import Counted
 INITIAL_ROUNDS = 64
 
 CHUNK = 2**15
-"""Numbers in the features of the transitions that are worked on at once: 256 KiB, within a cache."""
+"""How many entries of features are processed at once: 256 KiB, which fits into a cache."""
 
 
 class Estimates(NamedTuple):
     """The outcome of a backward pass, from which Q follows for any features."""
 
     factors: Array
-    """(H, C, d, d): M of each level when it was last planned with."""
+    """(H, C, d, d): M of each level when it was last planned."""
     w: Array
     """(H, C, d)."""
     beta: Array
@@ -33,7 +33,7 @@ class Estimates(NamedTuple):
 
 
 class Rounds:
-    """Room for the transitions of one stage; if levels are disjoint, of one level. How many there are, others count."""
+    """Room for the transitions of one stage, or of one of its levels if they are disjoint; the caller counts them."""
 
     def __init__(self, n_actions: int, dim: int) -> None:
         self.taken = np.empty((INITIAL_ROUNDS, dim))
@@ -51,7 +51,7 @@ class Rounds:
         self.level[count] = level
 
     def fill(self, taken: Array, following: Array, level: Integers) -> None:
-        """Take over transitions, which were found sound."""
+        """Take over transitions that were checked."""
         self.taken, self.following, self.level = taken, following, level
         self._reserve(len(level), max(INITIAL_ROUNDS, len(level)))
 
@@ -80,8 +80,8 @@ class Rounds:
     ) -> Array:
         """Σ φ V^l for l = low, ..., top, with V from the estimates at entry h, the stage that follows.
 
-        If ``nested``, the sum of level l is over the transitions up to that level, else over all. Of the ``count``
-        transitions the first ``fresh`` have the widths of the current Σ, level by level; then all of them have.
+        If ``nested``, the sum of level l is over the transitions up to that level, else over all. Before the
+        call, the first ``fresh`` of ``count`` transitions have the widths of the current Σ, by level; after it, all.
         """
         n_actions, d = self.following.shape[1:]
         while len(self.widths) < top:
@@ -114,10 +114,10 @@ class Rounds:
 
 
 class State(NamedTuple):
-    """What was learned of H stages, with room for C levels, and the last plan; G groups of transitions a stage."""
+    """What was learned of H stages, with room for C levels, and the last plan; G groups of transitions per stage."""
 
     data: Counted
-    """As for an MDP without states: all that does not depend on them."""
+    """The sums that do not depend on states, as for an MDP without any."""
     rounds: list[list[Rounds]]
     """H − 1 times G: by stage and, if levels are disjoint, by level."""
     counts: Integers
@@ -141,8 +141,8 @@ class State(NamedTuple):
 def _means(w: Array, columns: Array, centre: float, means: Array) -> None:
     """The centre plus the products w @ columns, each of them summed in the order of its terms.
 
-    So that a plan has the same bits whenever it is made, however many levels and transitions there are besides:
-    those of a BLAS depend on the shape. The same holds for ``_add_products``.
+    This gives a plan the same bits whenever it is made, whatever other levels and transitions there are; the bits
+    of a BLAS depend on the shape. The same holds for ``_add_products``.
     """
     d, n = columns.shape
     for i in range(w.shape[0]):
@@ -174,7 +174,7 @@ def _add_products(values: Array, taken: Array, sums: Array) -> None:
 
 @jit
 def _norms(u: Array, norms: Array) -> None:
-    """Of the columns of u; row by row, which the compiler turns into vector instructions."""
+    """Fill the norms of the columns of u, row by row: the compiler turns that into vector instructions."""
     for k in range(norms.size):
         norms[k] = 0.0
     for r in range(u.shape[0]):

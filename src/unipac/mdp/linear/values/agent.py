@@ -131,7 +131,7 @@ class ValueAgent(EpisodicAgent):
         return kernels.learn, (self.state, self._rules, state, action, reward, following)
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        """As often as it needs more room, from where it stopped."""
+        """Play in parts: each time more room is needed, continue where it stopped."""
         played, done = room_for(trace, self.horizon, self.n_states), 0
         while done < len(states):
             self.state = states_of.with_room(self.state, self._rules)

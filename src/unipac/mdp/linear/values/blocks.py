@@ -1,4 +1,4 @@
-"""Distinct features, and blocks of them without a common coordinate: what is learned in one says nothing of others.
+"""Distinct features, and blocks of them without a common coordinate: data of one say nothing about the others.
 
 A block of one feature needs no regression: it is counted. Regressions of other blocks take the coordinates of the block
 only, so one-hot features never become matrices.
@@ -13,7 +13,7 @@ import numpy as np
 from unipac._arrays import Array, Integers
 
 ALONE = -1
-"""In place of the number of a block, for a feature that has no other in its block."""
+"""In place of the number of a block, for a feature that is alone in its block."""
 
 NOT_COUNTED = -1
 
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
 
 def layout(features: Array, count_small_blocks: bool) -> Layout:
-    """Of features (S, A, d); counted are those that are alone, or, if asked for, at most 2 rank in their block."""
+    """The layout of features (S, A, d); lone features are counted, on request also blocks of at most 2 rank of them."""
     n_states, n_actions, d = features.shape
     distinct, index = np.unique(features.reshape(-1, d) + 0.0, axis=0, return_inverse=True)
     groups = _groups(distinct)
@@ -61,7 +61,7 @@ def layout(features: Array, count_small_blocks: bool) -> Layout:
 
 
 def _groups(X: Array) -> Integers:
-    """The number of the block of each row: rows that share a coordinate, one through the other."""
+    """The number of the block of each row: rows that share a coordinate, directly or through other rows."""
     leader = list(range(X.shape[1]))
 
     def find(j: int) -> int:

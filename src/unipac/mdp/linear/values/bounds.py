@@ -1,7 +1,7 @@
 """Bounds on P V for every feature, from counts and from regressions over nested levels.
 
 A counted feature takes a ball of laws around the frequencies (``tabular.counting.kl``). A feature x of a block with
-regressions takes the least, or downwards the largest, bound of its levels l, of which the last one holds all data:
+regressions takes the least upper, or the largest lower, bound of its levels l, of which the last holds all data:
 
     w = ‖x‖_{Σ⁻¹},   p(s') = ⟨Σ⁻¹x, Σ φ 1{s'}⟩,   base = (1 − Σ p)/2
     rad = scale ½ √(log det(Σ/λ) + 2 log(sets/δ_l)) w + ½ λ √d ‖Σ⁻¹x‖,   δ_l = (1 − α) δ/(l(l+1)), α δ for the last one,
@@ -13,7 +13,7 @@ regressions takes the least, or downwards the largest, bound of its levels l, of
 V sorted from above. "vertex" is proven for all V if ``sets`` counts all 2^(S−1) − 1 of them; "monotone" for V ≥ V* if
 it counts the S − 1 sets {V* > t}, as U is monotone in V. With scaled radii the bias of low levels, which is not
 scaled, would stay for ever; then levels count only if w² ≤ f 4^-l (1 + 1e-6), f being the factor by which a determinant
-may have grown since the plan: so every level that x passes while the plan is in use is there.
+may have grown since the plan: so every level that x passes while the plan is in use counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PASSES = 1.0 + 1e-6
 
 
 class Rules(NamedTuple):
-    """The numbers that parameters come down to."""
+    """The parameters as numbers for kernels."""
 
     layout: Layout
     horizon: int
@@ -49,9 +49,9 @@ class Rules(NamedTuple):
     levelled: bool
     """False for one level of all data, as MonotoneLSVI has it."""
     monotone: bool
-    """Which bound the regressions take upwards; counted features take the ball for V* or that for all V."""
+    """Whether upper bounds are for V* alone, by regressions and by counts; else they are for all V."""
     scale: float
-    """Of the radii when choosing."""
+    """The factor of the radii when choosing."""
     factor: float
     """f; 1 if every episode is planned anew."""
     rise: float
@@ -59,9 +59,9 @@ class Rules(NamedTuple):
     log_counted: float
     """log(1/failure) of each ball, for V* as for all V."""
     log_sets: float
-    """log(1/failure) of each set of next states upwards, before its level takes a share."""
+    """log(1/failure) of each set of next states in upper bounds, before its level takes a share."""
     log_every: float
-    """The same downwards, for all V."""
+    """The same in lower bounds, for all V."""
     low: float
     unit: float
     """Rewards are low + unit times those of the plan."""
@@ -98,7 +98,7 @@ def share(rules: Rules, level: int, last: bool) -> float:
 
 @jit
 def _ball(data: Data, rules: Rules, cell: int, V: Array, sign: float, weights: Array, values: Array) -> int:
-    """Counts of the outcomes of a cell and sign · V there; returns how many kinds."""
+    """Fill counts of the outcomes of a cell and sign · V there; returns how many outcomes."""
     k, e = 0, data.counts.first[cell]
     while e >= 0:
         weights[k] = data.counts.times[e]
@@ -138,7 +138,7 @@ def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float, 
 def _estimate(
     data: Data, rules: Rules, h: int, i: int, x: int, scale: float, g: Array, p: Array
 ) -> tuple[float, float]:
-    """Weights p of the outcomes at entry i of the levels; returns width and bias. Negative width: it does not count."""
+    """Fill weights p of the outcomes at level entry i; returns width (< 0 if the level does not count) and bias."""
     b = rules.layout.block[x]
     phi = rules.layout.x[x]
     _, width2 = ridge.evaluate(data.rows[h, b, i], phi)

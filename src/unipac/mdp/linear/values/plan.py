@@ -18,21 +18,21 @@ from unipac.mdp.protocol.play import Played, play_one
 from unipac.mdp.tabular.counting.counts import count, no_counts
 
 FRESH, OLD, STALE = 0, 1, 2
-"""Ages of a plan."""
+"""Ages of a plan: not used yet; in use; to be replaced."""
 
 INITIAL_LEVELS = 6
 
 SAME_REWARD = 1e-9
-"""Rewards of a feature at one stage that differ by more are not without noise."""
+"""If rewards of a feature at one stage differ by more, they have noise."""
 
 
 class Planned(NamedTuple):
-    """The data of the last plan, which follows from them; rewards and levels are the same until it is stale."""
+    """The data from which the last plan follows; rewards and levels stay the same until it is stale."""
 
     visits: Integers
-    """Of the cells."""
+    """Visits of the cells."""
     times: Integers
-    """Of the outcomes."""
+    """Counts of the outcomes."""
     rows: Array
     arrivals: Array
     logdet: Array
@@ -93,7 +93,7 @@ def empty(rules: Rules, capacity: int = INITIAL_LEVELS) -> State:
 
 @jit
 def has_room(data: Data, steps: int) -> bool:
-    """Whether so many new outcomes, and a new level everywhere, have room."""
+    """Whether there is room for ``steps`` new outcomes, and a new level everywhere."""
     if data.counts.used[0] + steps > data.counts.times.size:
         return False
     for h in range(data.open.shape[0]):
@@ -201,7 +201,7 @@ def certify(data: Data, rewards: Rewards, rules: Rules, scale: float, action: In
 
 @jit
 def compute(state: State, data: Data, rules: Rules) -> None:
-    """The plan that follows from the data, into ``state``: choose with the scale, certify without."""
+    """Fill ``state`` with the plan that follows from the data: choose with the scale, certify without."""
     Q, V = np.empty((rules.horizon, rules.layout.block.size)), np.empty((rules.horizon + 1, rules.outcomes))
     choose(data, state.rewards, rules, rules.scale, state.action, Q, V)
     if rules.scale != 1.0:
@@ -215,7 +215,7 @@ def compute(state: State, data: Data, rules: Rules) -> None:
 
 @jit
 def plan(state: State, rules: Rules) -> None:
-    """A new plan into ``state``."""
+    """Write a new plan into ``state``."""
     compute(state, state.data, rules)
     data, planned = state.data, state.planned
     planned.visits[:] = data.counts.visits
@@ -233,7 +233,7 @@ def plan(state: State, rules: Rules) -> None:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
 ) -> int:
-    """Episodes from ``first`` on, until there is no room for another; returns the next one."""
+    """Play episodes from ``first`` on, until there is no room for another; returns the next one."""
     H = rules.horizon
     for k in range(first, starts.size):
         if not has_room(state.data, H):

@@ -1,6 +1,6 @@
 """Rewards that are linear in the features and without noise: recovered from few, with a bound on every rounding error.
 
-A visited feature has its observed reward. Of the others, orthonormal directions e_j of what was visited are kept, with
+A visited feature has its observed reward. For the others, orthonormal directions e_j of those visited are kept, with
 ρ_j = ⟨e_j, μ⟩ up to err_j. With c_j = ⟨x, e_j⟩ and the rest v of x, both in two passes of Gram-Schmidt, and rounding
 s = 8 d u (1 + Σ|c_j|), u the distance of 1 to the next float:
 
@@ -27,10 +27,10 @@ LARGEST_ERROR = 0.1
 
 
 class Rewards(NamedTuple):
-    """What is known of the rewards of H stages; all but the first two follows from them."""
+    """The rewards of H stages; all fields but the first two follow from these two."""
 
     order: Integers
-    """(H, N): 1 for the feature that was visited first, 2, 3, ...; 0 if it was not."""
+    """(H, N): 1 for the feature that was visited first, then 2, 3, ...; 0 if not visited."""
     observed: Array
     """(H, N)."""
     basis: Array
@@ -46,7 +46,7 @@ class Rewards(NamedTuple):
 
 
 def no_rewards(layout: Layout, horizon: int) -> Rewards:
-    """Before the first one."""
+    """Before the first reward."""
     N, D = layout.x.shape
     B = len(layout.sizes)
     return Rewards(
@@ -96,7 +96,7 @@ def _sums(rewards: Rewards, layout: Layout, dim: int, h: int, x: int) -> tuple[f
 
 @jit
 def reward_bounds(rewards: Rewards, layout: Layout, dim: int, h: int, x: int) -> tuple[float, float]:
-    """Between which numbers the reward of a feature lies."""
+    """A lower and an upper bound on the reward of a feature."""
     if rewards.order[h, x] > 0:
         return rewards.observed[h, x], rewards.observed[h, x]
     mean, error, length, s = _sums(rewards, layout, dim, h, x)
@@ -106,7 +106,7 @@ def reward_bounds(rewards: Rewards, layout: Layout, dim: int, h: int, x: int) ->
 
 @jit
 def learn_reward(rewards: Rewards, layout: Layout, dim: int, h: int, x: int, reward: float) -> None:
-    """Take note of the reward of a feature that was not visited before."""
+    """Record the reward of a feature that was not visited before."""
     rewards.order[h, x] = rewards.order[h].max() + 1
     rewards.observed[h, x] = reward
     mean, error, length, s = _sums(rewards, layout, dim, h, x)
@@ -130,7 +130,7 @@ def learn_reward(rewards: Rewards, layout: Layout, dim: int, h: int, x: int, rew
 
 
 def recovered(order: Integers, observed: Array, layout: Layout, dim: int) -> Rewards:
-    """From what was observed, in its order; a ``ValueError`` if there is no such order."""
+    """The rewards that follow from what was observed, in its order; a ``ValueError`` if that is no order."""
     rewards = no_rewards(layout, len(order))
     if order.shape != rewards.order.shape or observed.shape != order.shape:
         raise ValueError("rewards are not those of so many features")

@@ -1,4 +1,4 @@
-"""The state of ``values.plan`` in memory and in files: room for levels and outcomes, and whether data led to it."""
+"""The state of ``values.plan`` in memory and in files: room for levels and outcomes, and checks of its soundness."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLANNED_BY_LEVEL = ("rows", "arrivals", "logdet")
 
 
 def check_room(rules: Rules, levels: int) -> None:
-    """Say what will be allocated, if it is too much."""
+    """Refuse to allocate more than is free, and say what it would be."""
     places, stages = rules.layout, rules.horizon - 1
     B, D = len(places.sizes), places.x.shape[1]
     numbers = 2 * stages * B * levels * (D * (D + 2) + rules.outcomes * D)
@@ -35,7 +35,7 @@ def check_room(rules: Rules, levels: int) -> None:
 
 
 def _with_levels(array: NDArray[Any], capacity: int) -> NDArray[Any]:
-    """An array (stages, blocks, levels, ...) with room for so many levels, or cut to them."""
+    """An array (stages, blocks, levels, ...) with room for ``capacity`` levels, or cut to them."""
     moved = np.moveaxis(array, 2, 0)
     moved = moved[:capacity] if capacity <= len(moved) else grown_array(moved, capacity)
     return np.ascontiguousarray(np.moveaxis(moved, 0, 2))
@@ -65,7 +65,7 @@ def with_room(state: State, rules: Rules) -> State:
 
 def levels(data: Data, rules: Rules) -> list[StageLevel]:
     """Size, bound on the size and largest radius of each level of each stage, all blocks together."""
-    found = []
+    rows = []
     for h in range(data.open.shape[0]):
         L = int(data.open[h].max(initial=0))
         for i in range(L):
@@ -74,8 +74,8 @@ def levels(data: Data, rules: Rules) -> list[StageLevel]:
             sizes = [level_size(int(k), i + 1, rules.regularization) for k in rules.layout.sizes]
             bound = sum(sizes) if rules.levelled else math.inf
             size = int(data.size[h, :, i].sum())
-            found.append(StageLevel(h + 1, i + 1, size, float(bound), 0.5 * math.sqrt(largest)))
-    return found
+            rows.append(StageLevel(h + 1, i + 1, size, float(bound), 0.5 * math.sqrt(largest)))
+    return rows
 
 
 # -- files ---------------------------------------------------------------------------------------------
@@ -98,18 +98,18 @@ def saved(state: State) -> State:
     )
 
 
-def restored(found: State, rules: Rules, episodes: int) -> State:
+def restored(loaded: State, rules: Rules, episodes: int) -> State:
     """The state from a file, its plan computed from the data of that plan; refused unless some data lead to it."""
-    data, planned = found.data, found.planned
+    data, planned = loaded.data, loaded.planned
     L = data.size.shape[2]
     like = lsvi.empty(rules, L)
     for name in ("rows", "arrivals", "size", "rotations", "open"):
         check_shape(getattr(data, name), getattr(like.data, name).shape)
     for name in ("rows", "arrivals"):
         check_shape(getattr(planned, name), getattr(like.planned, name).shape)
-    for array in (found.age, found.refuted):
+    for array in (loaded.age, loaded.refuted):
         check_shape(array, (1,))
-    _check_counts(found, like, rules)
+    _check_counts(loaded, like, rules)
     sound = (
         L <= MOST_LEVELS
         and bool(((data.open >= 1) & (data.open <= L)).all())
@@ -117,17 +117,17 @@ def restored(found: State, rules: Rules, episodes: int) -> State:
         and data.size.sum(axis=(1, 2)).max(initial=0) <= episodes
         and 0 <= data.rotations.min(initial=0) <= data.rotations.max(initial=0)
         and data.rotations.max(initial=0) <= max(REFRESH_OFTEN, rules.layout.x.shape[1])
-        and found.age[0] in (lsvi.FRESH, lsvi.OLD, STALE)
-        and found.refuted[0] in (0, 1)
+        and loaded.age[0] in (lsvi.FRESH, lsvi.OLD, STALE)
+        and loaded.refuted[0] in (0, 1)
     )
     if not sound:
         raise ValueError("the levels are not those of so many episodes")
     data = data._replace(logdet=_log_determinants(data.rows, data, rules))
-    stale = found.age[0] == STALE
+    stale = loaded.age[0] == STALE
     zeros = np.zeros_like(data.logdet)
     planned = planned._replace(logdet=zeros if stale else _log_determinants(planned.rows, data, rules))
-    rewards = recovered(found.rewards.order, found.rewards.observed, rules.layout, rules.dim)
-    state = State(data, rewards, planned, found.age, found.refuted, like.action, like.bound, like.lower)
+    rewards = recovered(loaded.rewards.order, loaded.rewards.observed, rules.layout, rules.dim)
+    state = State(data, rewards, planned, loaded.age, loaded.refuted, like.action, like.bound, like.lower)
     if not stale:
         lsvi.compute(state, _at_the_plan(data, planned), rules)
     capacity = max(INITIAL_LEVELS, L)
@@ -136,13 +136,13 @@ def restored(found: State, rules: Rules, episodes: int) -> State:
 
 
 def _at_the_plan(data: Data, planned: Planned) -> Data:
-    """The data of the last plan; an outcome that was not there is one that came zero times."""
+    """The data of the last plan; outcomes that came later have the count 0."""
     counts = data.counts._replace(visits=planned.visits, times=planned.times)
     return data._replace(counts=counts, rows=planned.rows, arrivals=planned.arrivals, logdet=planned.logdet)
 
 
-def _check_counts(found: State, like: State, rules: Rules) -> None:
-    counts, planned = found.data.counts, found.planned
+def _check_counts(loaded: State, like: State, rules: Rules) -> None:
+    counts, planned = loaded.data.counts, loaded.planned
     check_shape(counts.visits, like.data.counts.visits.shape)
     counting.check_counts(counts, rules.outcomes)
     used = int(counts.used[0])

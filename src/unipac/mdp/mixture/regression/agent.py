@@ -1,4 +1,4 @@
-"""What agents for linear mixture MDPs do beside their choice of levels and radii."""
+"""What agents for linear mixture MDPs share, apart from their choice of levels and radii."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from unipac.theory.bounds import level_size
 from unipac.theory.vtr import vtr_mistake_bound
 
 SUMS = 1e-9
-"""Kernels may miss the sum 1 by so much."""
+"""How far the sums of kernels may be from 1."""
 
 
 @agent
@@ -38,7 +38,7 @@ class MixtureAgent(MixtureInputs):
     _rule: ClassVar[int]
     """How visits are spread over levels, as in ``linalg.levels``."""
     absorbs = True
-    counts_many = True  # if H ≤ 2: else values at the next state change as it learns
+    counts_many = True  # if H ≤ 2: else the values of next states change as it learns
     refutation: ClassVar[str] = "an episode refutes the mixture: nothing is certified any more"
 
     homogeneous: bool = parameter(
@@ -62,7 +62,7 @@ class MixtureAgent(MixtureInputs):
     # -- parameters ----------------------------------------------------------------------------
 
     def _extensions(self) -> tuple[bool, bool]:
-        """Whether a round is that of the wider one of upper and lower values; whether there is a likelihood set."""
+        """Whether rounds are of upper or lower values, whichever are wider; whether there is a likelihood set."""
         return False, False
 
     def _check_parameters(self) -> None:
@@ -73,8 +73,8 @@ class MixtureAgent(MixtureInputs):
         widest, likelihood = self._extensions()
         if likelihood:
             phi = self.features
-            given = (phi.min() >= 0.0) and np.abs(phi.sum(axis=2) - 1.0).max() <= SUMS
-            check.require(bool(given), "likelihood", "False unless features are given kernels", True)
+            kernel = (phi.min() >= 0.0) and np.abs(phi.sum(axis=2) - 1.0).max() <= SUMS
+            check.require(bool(kernel), "likelihood", "False unless features are given kernels", True)
         self._rules = self._make_rules(widest, likelihood)
 
     def _make_rules(self, widest: bool, likelihood: bool) -> Rules:
@@ -104,14 +104,14 @@ class MixtureAgent(MixtureInputs):
 
     @property
     def _stacks(self) -> int:
-        """Regressions over levels: one for each stage whose next value is not known, or one for all."""
+        """The number of regressions over levels: one for each stage but the last, or one for all."""
         return 1 if self.homogeneous else max(self.horizon - 1, 1)
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- questions to the agent ----------------------------------------------------------------
 
     @property
     def consistent(self) -> bool:
-        """False once an episode showed that this is no such MDP."""
+        """False once an episode contradicts the mixture."""
         return bool(self.state.refuted[0] == 0)
 
     @property
@@ -120,7 +120,7 @@ class MixtureAgent(MixtureInputs):
         return self.consistent
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 3δ/2, for all ε at once, no more episodes have a gap above ε; or infinity."""
+        """With probability 1 − 3δ/2, for all ε at once, at most this many episodes have a gap above ε; or infinity."""
         eps = check.positive("eps", eps) / self._rules.unit
         if self.guarantee != "uniform-PAC" or self.radius != "mixture":
             return math.inf
@@ -138,7 +138,7 @@ class MixtureAgent(MixtureInputs):
         )
 
     def levels(self) -> list[StageLevel]:
-        """Size, proven bound on the size, and radius of each level of each stage; stage 1 if all are one."""
+        """Size, proven bound on the size, and radius of each level of each stage; stage 1 stands for all if pooled."""
         with self._lock:
             state: State = self.state
             return [
@@ -184,7 +184,7 @@ class MixtureAgent(MixtureInputs):
 
     def _absorb(self, episode: Episode, shares: Array, times: int) -> Change:
         if times > 1:
-            expected = "1 where values at the next state change as it learns, which is so unless H <= 2"
+            expected = "1 where values of next states change as it learns, that is, unless H <= 2"
             check.require(self.horizon <= 2, "times", expected, times)
             most = LARGEST_GROWTH * self.regularization / self._value_norm**2
             check.require(times <= most, "times", f"at most {most:g}, or widths are lost to rounding", times)

@@ -36,13 +36,13 @@ class MixtureInputs(EpisodicAgent):
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
         low, high = mdp.reward_range
         usual = low >= 0.0 and high <= 1.0
-        told = {"horizon": mdp.horizon, "rewards": np.array(mdp.rewards)}
-        told |= {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
+        arguments = {"horizon": mdp.horizon, "rewards": np.array(mdp.rewards)}
+        arguments |= {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
         if isinstance(mdp, MixtureMDP):
-            return {**told, "features": mdp.features, "norm": max(1.0, mdp.norm)}
+            return {**arguments, "features": mdp.features, "norm": max(1.0, mdp.norm)}
         S, A = mdp.n_states, mdp.n_actions  # a table: one feature for each triple
         require_room("mdp", f"a feature for each of {S * A * S} triples", 8 * (S * A * S) ** 2)
-        return {**told, "features": np.eye(S * A * S).reshape(S, A, S, -1), "norm": math.sqrt(S * A)}
+        return {**arguments, "features": np.eye(S * A * S).reshape(S, A, S, -1), "norm": math.sqrt(S * A)}
 
     def _check_parameters(self) -> None:
         phi = floats("features", self.features).copy()
@@ -67,15 +67,15 @@ class MixtureInputs(EpisodicAgent):
 
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         super()._check_mdp(mdp)
-        told = self._told(mdp)
-        fits = np.array_equal(told["features"], self.features)
+        needed = self._told(mdp)
+        fits = np.array_equal(needed["features"], self.features)
         check.require(fits, "mdp", "one with the features of this agent", mdp)
-        paid = np.array_equal(told["rewards"], self._paid)
+        paid = np.array_equal(needed["rewards"], self._paid)
         check.require(paid, "mdp", "one with the rewards of this agent", mdp)
 
 
 def value_norm(features: Array) -> float:
-    """X: no ‖Σ_t φ(s, a, t) W(t)‖ with W in [0, 1] is larger; it is reached if no feature is negative.
+    """X, a bound on ‖Σ_t φ(s, a, t) W(t)‖ for all W in [0, 1]; it is attained if no feature is negative.
 
     >>> value_norm(np.array([[[[0.5, 1.0]]]]) * -1)
     1.118034

@@ -30,11 +30,11 @@ from unipac.theory.kernels import (
 DETERMINANT, MIXTURE = 0, 1
 INITIAL_LEVELS = 8
 NOISE = 0.5
-"""y lies in an interval of length 1."""
+"""The sub-Gaussian scale of y, which lies in an interval of length 1."""
 
 
 class Rules(NamedTuple):
-    """The numbers that parameters come down to."""
+    """The parameters as numbers for kernels."""
 
     features: Array
     """(S, A, S, d)."""
@@ -60,9 +60,9 @@ class Rules(NamedTuple):
     norm: float
     regularization: float
     scale: float
-    """Of the radii when choosing."""
+    """The factor of the radii when choosing."""
     trust: float
-    """Of all radii: 1, except where tests ask whether less would do."""
+    """The factor of all radii: 1, except in tests of whether smaller radii would do."""
     low: float
     unit: float
     """The least reward, and the range of rewards."""
@@ -88,9 +88,9 @@ class State(NamedTuple):
     theta: Array
     """(M, d): weights in the simplex, near the most likely ones."""
     refuted: Integers
-    """(1,): whether an episode has shown that this is no such MDP."""
+    """(1,): whether an episode has contradicted the mixture."""
     planned: Integers
-    """(1,): whether what follows is up to date."""
+    """(1,): whether the fields below are up to date."""
     action: Integers
     """(H, S)."""
     upper: Array
@@ -130,7 +130,7 @@ BY_LEVEL = ("rows", "logdet", "beta", "size", "rotations")
 
 
 def with_levels(state: State, levels: int) -> State:
-    """The same state with room for so many levels, or cut to them."""
+    """The same state with room for ``levels`` levels, or cut to them."""
 
     def resized(array: NDArray[Any]) -> NDArray[Any]:
         moved = np.moveaxis(array, 1, 0)
@@ -157,7 +157,7 @@ def most_levels(state: State) -> int:
 
 @jit
 def set_radii(state: State, rules: Rules, m: int) -> None:
-    """β of all levels of a stack. That of all data is the last one, with the smaller of two radii."""
+    """Set β of all levels of a stack; of nested levels, the last holds all data and takes the smaller of two radii."""
     levels = stack(state, m)
     S, lam, B = top(levels), rules.regularization, rules.norm
     for level in range(1, S + 1):
@@ -188,7 +188,7 @@ def scaling(rules: Rules, h: int, V: Array) -> tuple[float, float]:
 
 @jit
 def integrate(rules: Rules, s: int, a: int, V: Array, offset: float, span: float, x: Array) -> None:
-    """X = Σ_t φ(s, a, t) (V(t) − offset)/span."""
+    """Fill x = Σ_t φ(s, a, t) (V(t) − offset)/span."""
     phi = rules.features[s, a]
     for j in range(x.size):
         x[j] = 0.0
@@ -201,14 +201,14 @@ def integrate(rules: Rules, s: int, a: int, V: Array, offset: float, span: float
 
 @jit
 def widths(levels: Levels, S: int, x: Array, width2: Array) -> None:
-    """‖x‖² in every level in use."""
+    """Fill ‖x‖² in every level in use."""
     for i in range(S):
         width2[i] = ridge.evaluate(levels.rows[i], x)[1]
 
 
 @jit
 def learn_step(state: State, rules: Rules, h: int, s: int, a: int, shares: Array, times: int) -> None:
-    """Learn what came after (s, a) at entry h, which is not the last: next states by their shares, so many times."""
+    """Learn what followed (s, a) at entry h, which is not the last: ``times`` times, next states by their shares."""
     M, C = state.size.shape
     d = rules.features.shape[3]
     m = 0 if M == 1 else h
@@ -255,14 +255,14 @@ def count(state: State, rules: Rules, m: int, s: int, a: int, shares: Array, tim
 
 @jit
 def learn_last(state: State, rules: Rules, s: int, a: int, shares: Array, times: int) -> None:
-    """Learn what came after the last stage: nothing of values, but a next state, if all stages are alike."""
+    """Learn from the last stage: no value follows it, but its next state counts if stages are pooled."""
     if rules.likelihood and rules.pooled:
         count(state, rules, int(np.int64(0)), s, a, shares, times)
 
 
 @jit
 def refit(state: State, rules: Rules, steps: int) -> None:
-    """After an episode of so many steps: the most likely weights, and a new plan is needed."""
+    """After an episode of ``steps`` steps, improve the most likely weights and ask for a new plan."""
     if rules.likelihood:
         M = state.size.shape[0]
         for m in range(min(M, steps)):
@@ -293,7 +293,7 @@ def learn(state: State, rules: Rules, states: Integers, actions: Integers, follo
 def absorb(
     state: State, rules: Rules, states: Integers, actions: Integers, shares: Array, times: int
 ) -> None:
-    """Learn from so many equal episodes, the next states of each stage as shares; otherwise as ``learn``."""
+    """Learn from ``times`` equal episodes, with the next states of each stage as shares; otherwise as ``learn``."""
     for h in range(states.size):
         if h < rules.rewards.shape[0] - 1:
             learn_step(state, rules, h, states[h], actions[h], shares[h], times)

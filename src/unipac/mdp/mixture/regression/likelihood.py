@@ -29,11 +29,11 @@ from unipac.theory.vtr import likelihood_kernel
 
 KAPPA = 1.0
 MOST_STEPS = 30
-"""Of expectation-maximization after an episode; it begins where it last was."""
+"""The most steps of expectation-maximization after an episode; it continues from the last weights."""
 SMALL = 0.01
-"""A slack that adds nothing worth a step."""
+"""A slack so small that it is not worth another step."""
 ITERATIONS = 4
-"""Of ρ; it falls quickly."""
+"""How often ρ is improved; it falls quickly."""
 
 
 class Sets(NamedTuple):
@@ -42,14 +42,14 @@ class Sets(NamedTuple):
     rows: Array
     """(M, d, d + 2): factors of G + κI, as in ``linalg.ridge``."""
     ones: Array
-    """(M, d): the factor R⁻ᵀ times 1."""
+    """(M, d): the factor R⁻ᵀ times the vector of ones."""
     radius: Array
     """(M,): √(ρ² + 2κ); infinite if nothing was seen."""
 
 
 @jit
 def gradient(features: Array, counts: Array, theta: Array, g: Array) -> float:
-    """Fill g, and return t."""
+    """Fill g, and return t, the number of observations."""
     S, A, _ = counts.shape
     t = 0.0
     for j in range(g.size):
@@ -73,7 +73,7 @@ def gradient(features: Array, counts: Array, theta: Array, g: Array) -> float:
 
 @jit
 def maximize(features: Array, counts: Array, theta: Array) -> None:
-    """Improve θ̂ until the slack is small, by so many steps at most; it stays inside of the simplex."""
+    """Improve θ̂ until the slack is small, by ``MOST_STEPS`` at most; it stays inside the simplex."""
     d = theta.size
     g = np.empty(d)
     for _ in range(MOST_STEPS):
@@ -136,7 +136,7 @@ def _ellipsoid(features: Array, counts: Array, theta: Array, log_failures: float
 
 @jit
 def _quotients(x: Array, theta: Array, v: Array) -> None:
-    """V = x/⟨θ̂, x⟩."""
+    """Fill v = x/⟨θ̂, x⟩."""
     p = 0.0
     for j in range(x.size):
         p += theta[j] * x[j]

@@ -1,6 +1,6 @@
 """The plan of agents for mixture MDPs: one pass for upper values, one for the lower values of the policy.
 
-Also whole episodes in compiled code: the same numbers as the loop of ``_plan`` and ``_learn``.
+It also plays whole episodes in compiled code, with the same numbers as the loop of ``_plan`` and ``_learn``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _value(
 def choose(state: State, rules: Rules, sets: Sets, scale: float, action: Integers, V: Array) -> None:
     """Fill the greedy ``action`` (H, S) and upper values ``V`` (H + 1, S).
 
-    Of actions with the same value the one with the larger bound before clipping, of these the first.
+    Of actions with the same value it takes the one with the larger bound before clipping, of these the first.
     """
     H, n_states, n_actions = rules.rewards.shape
     x, w = np.empty(rules.features.shape[3]), np.empty(rules.features.shape[3])
@@ -112,7 +112,7 @@ def all_sets(state: State, rules: Rules) -> Sets:
 
 @jit
 def plan(state: State, rules: Rules) -> None:
-    """A new plan into ``state``: choose with the scale, certify without."""
+    """Write a new plan into ``state``: choose with the scale, certify without."""
     sets = all_sets(state, rules)
     choose(state, rules, sets, rules.scale * rules.trust, state.action, state.upper)
     certify(state, rules, sets, rules.trust, state.action, state.lower)
@@ -128,7 +128,7 @@ def plan(state: State, rules: Rules) -> None:
 
 @jit
 def has_room(state: State, rules: Rules) -> bool:
-    """Whether the levels that an episode may open have room."""
+    """Whether there is room for the levels that an episode may open."""
     M, C = state.size.shape
     visits = rules.rewards.shape[0] if M == 1 else 1
     return bool(most_levels(state) + visits <= C)
@@ -138,7 +138,7 @@ def has_room(state: State, rules: Rules) -> bool:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, out: Array
 ) -> int:
-    """Episodes from ``first`` on, until there is no room for another; returns the next one.
+    """Play episodes from ``first`` on, until there is no room for another; returns the next one.
 
     ``out`` (4, K): gap, reward, bound, certificate.
     """

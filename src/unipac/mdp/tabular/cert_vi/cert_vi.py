@@ -61,7 +61,7 @@ class CertVI(TabularAgent):
     reward_values: str = parameter(
         default="few",
         check=check.choice("few", "many"),
-        words='"few" rewards of each (s, a), counted; or "many"',
+        words='"few": each reward of (s, a) is counted; "many": only the mean is learned',
     )
     return_range: tuple[float, float] | None = parameter(
         default=None, check=check.optional_range, words="(low, high) of the return from any stage and state"
@@ -71,12 +71,12 @@ class CertVI(TabularAgent):
     replan_every: int = parameter(
         default=1,
         check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="a plan lasts for so many episodes, or ``replan_factor`` − 1 times those before it if these are fewer",
+        words="a plan lasts this many episodes, or ``replan_factor`` − 1 times those before it if that is fewer",
     )
     ties: str = parameter(
         default="first",
         check=check.choice("first", "spread"),
-        words='which of equally good actions to take: the "first"; or "spread", another one at another stage and state',
+        words='which of equally good actions to take: "first", or "spread": it varies with stage and state',
     )
 
     def _check_parameters(self) -> None:
@@ -124,15 +124,15 @@ class CertVI(TabularAgent):
 
     @property
     def consistent(self) -> bool:
-        """False once counted rewards were no function of (s, a, s'): then the number of mistakes is not bounded."""
+        """False once counted rewards are not a function of (s, a, s'): then the number of mistakes is not bounded."""
         return not has_several_rewards(self.state.counts)
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − 2δ, for all ε at once, no more episodes have a certificate above ε; or infinity."""
+        """A bound on episodes with a certificate above ε, for all ε at once with probability 1 − 2δ; or infinity."""
         return rules.mistake_bound(self, check.positive("eps", eps))
 
     def recommended(self) -> Recommendation:
-        """The policy that is best under the frequencies alone: it explores nothing, and its bounds are proven, too."""
+        """The policy that is best under the frequencies alone: it does not explore, and its bounds are proven."""
         with self._lock:
             state = kernels.renewed(kernels.copied(self.state), self._rules)
         lower = kernels.recommend(state, self._rules, state.action)

@@ -25,7 +25,7 @@ from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
 from unipac.theory.tabular import dirichlet_kernel, kt_kernel, open_kernel
 
 FRESH, OLD, GROWN, STALE = 0, 1, 2, 3
-"""Ages of a plan: not used yet; in use; in use until it has lasted long enough; not for another episode."""
+"""Ages of a plan: not used yet; in use; in use until it has lasted long enough; to be replaced."""
 
 
 class State(NamedTuple):
@@ -38,11 +38,11 @@ class State(NamedTuple):
     """(1,): ``FRESH`` for the first episode of a plan, then ``OLD``, ``GROWN`` once visits of some cell have grown by
     the factor, and ``STALE`` if the next episode needs a new plan, as this one has also lasted long enough."""
     episodes: Integers
-    """(2,): learned; and learned when the last plan was made."""
+    """(2,): episodes learned in all, and before the last plan."""
     above: Array
-    """(C,): thresholds of the balls for one function at that time."""
+    """(C,): thresholds of the balls for one function at the last plan."""
     below: Array
-    """(C,): of those for all functions."""
+    """(C,): thresholds of the balls for all functions."""
     action: Integers
     """(H, S)."""
     bound: Array
@@ -50,11 +50,11 @@ class State(NamedTuple):
     lower: Array
     """(S,): lower bound on the value of the policy."""
     planned_times: Integers
-    """(E,): how often each outcome had come when the last plan was made; with the next one, the plan follows."""
+    """(E,): how often each outcome had come at the last plan, which follows from this and ``planned_reward``."""
     planned_reward: Array
     """(C,): the sums of rewards at that time."""
     planned_used: Integers
-    """(1,): the outcomes that there were."""
+    """(1,): the number of outcomes at that time."""
 
 
 def empty(cells: int, horizon: int, n_states: int) -> State:
@@ -76,13 +76,13 @@ def empty(cells: int, horizon: int, n_states: int) -> State:
 
 
 def copied(state: State) -> State:
-    """The same in arrays of its own."""
+    """A copy that shares no array."""
     counts = Counts._make(array.copy() for array in state.counts)
     return State._make([counts, *(array.copy() for array in state[1:])])
 
 
 def with_more_room(state: State, steps: int) -> State:
-    """The same with room for this many new outcomes."""
+    """The same state with room for this many new outcomes."""
     counts = with_room(state.counts, steps)
     if counts is state.counts:
         return state
@@ -114,7 +114,7 @@ def learn(
 
 
 def _lasted(since: int, planned: int, every: float, growth: float) -> bool:
-    """Whether a plan has been in use for as many episodes as it should at least."""
+    """Whether a plan has been in use for its least number of episodes."""
     return since >= min(every, growth * planned)
 
 
@@ -123,7 +123,7 @@ lasted = inlined(_lasted)
 
 @jit
 def thresholds(state: State, rules: Rules, everywhere: bool) -> None:
-    """Bring the thresholds up to date where something was seen since the last plan, or ``everywhere``."""
+    """Update the thresholds of the cells visited since the last plan, or ``everywhere``."""
     counts = state.counts
     most = counts.kinds.max()
     times = np.empty(most)
@@ -144,7 +144,7 @@ def thresholds(state: State, rules: Rules, everywhere: bool) -> None:
 
 @jit
 def mean_reward(counts: Counts, rules: Rules, cell: int, scale: float) -> float:
-    """Bound on the mean reward of a cell: upper for scale > 0, times which its threshold is; lower for -1."""
+    """Bound on the mean reward of a cell: lower if scale < 0, else upper with ``scale`` times the threshold."""
     n = float(counts.visits[cell])
     if n == 0.0:
         return rules.high if scale >= 0.0 else rules.low
@@ -160,7 +160,7 @@ def mean_reward(counts: Counts, rules: Rules, cell: int, scale: float) -> float:
 
 @jit
 def with_means(counts: Counts, rules: Rules, limits: Limits, scale: float) -> Limits:
-    """The limits with bounds on the mean rewards as base, where these are learned."""
+    """The limits; where mean rewards are learned, bounds on them are the base."""
     if rules.rewards != MEANS:
         return limits
     base = np.empty((counts.visits.size // limits.extreme.size, limits.extreme.size))
@@ -171,7 +171,7 @@ def with_means(counts: Counts, rules: Rules, limits: Limits, scale: float) -> Li
 
 @jit
 def choose(state: State, rules: Rules, scale: float, action: Integers, Q: Array, V: Array) -> int:
-    """The pass upwards with the thresholds times ``scale``."""
+    """The pass for upper values, with ``scale`` times the thresholds."""
     radius = state.above if scale == 1.0 else scale * state.above
     bonus = Bonus(KL, radius, np.empty(0), np.empty((0, 0)))
     limits = with_means(state.counts, rules, rules.upper, scale)
@@ -180,7 +180,7 @@ def choose(state: State, rules: Rules, scale: float, action: Integers, Q: Array,
 
 @jit
 def plan(state: State, rules: Rules, Q: Array, V: Array) -> None:
-    """A new plan into ``state``: choose with the scale, certify without; Q and V are left as those chosen with."""
+    """Put a new plan into ``state``: choose with the scale, certify without; Q and V keep the values of the choice."""
     thresholds(state, rules, False)
     stage = choose(state, rules, rules.scale, state.action, Q, V)
     below = np.empty_like(V)
@@ -214,7 +214,7 @@ def renewed(state: State, rules: Rules) -> State:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
 ) -> int:
-    """Episodes from ``first`` on, until there is no room for the outcomes of another; returns the next one."""
+    """Play episodes from ``first`` on until there is no room for the outcomes of another; returns the next one."""
     H, n_states = state.action.shape
     Q, V = np.empty((H, rules.upper.extreme.size)), np.empty((H + 1, n_states))
     for k in range(first, starts.size):
@@ -247,7 +247,7 @@ def recommend(state: State, rules: Rules, action: Integers) -> Array:
 
 
 def saved(state: State) -> State:
-    """What goes to a file: thresholds and plans follow from it."""
+    """What goes to a file; thresholds and plans follow from it."""
     none = np.empty(0)
     return state._replace(
         counts=trimmed(state.counts),
@@ -261,7 +261,7 @@ def saved(state: State) -> State:
 
 
 def restored(saved: State, like: State, rules: Rules) -> State:
-    """The state from a file; thresholds and the plan are computed. Refused if no data could have led there."""
+    """The state from a file; thresholds and the plan are computed. Refused if no data can lead to it."""
     counts, P = saved.counts, len(saved.planned_times)
     sound = (
         saved.age.shape == saved.planned_used.shape == (1,)

@@ -1,6 +1,6 @@
-"""What the parameters of CertVI come down to: numbers for kernels, and states that are ends.
+"""The parameters of CertVI as numbers for kernels, and the states that are ends.
 
-No action is taken in an end, and nothing comes after it; what contradicts this is refused.
+No action is taken in an end, and nothing follows it; input that contradicts this is refused.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from unipac.theory.tabular import EXPLORING, certvi_mistake_bound
 Booleans = NDArray[np.bool_]
 
 GIVEN, OUTCOMES, MEANS = 0, 1, 2
-"""What is known of rewards: all; nothing, and an outcome holds its reward; nothing, and their means are learned."""
+"""Rewards are known; or unknown, and part of the outcomes; or unknown, and only their means are learned."""
 
 
 class Rules(NamedTuple):
-    """The numbers that parameters come down to."""
+    """The parameters as numbers for kernels."""
 
     rewards: int
     """``GIVEN``, ``OUTCOMES`` or ``MEANS``."""
     scale: float
-    """Of the thresholds when choosing."""
+    """The factor of the thresholds when choosing."""
     factor: float
     """By how much visits of a cell may grow before a new plan; 0 for a new plan in every episode."""
     growth: float
     every: float
-    """A plan lasts for at least ``every`` episodes, or ``growth`` times those before it, whatever is less."""
+    """A plan lasts for at least ``every`` episodes, or ``growth`` times those before it, whichever is less."""
     spread: bool
     """Whether equally good actions are spread over stages and states."""
     log_upper: float
@@ -60,7 +60,7 @@ def rules_of(agent: Any) -> Rules:
     cells = S * A * (1 if agent.homogeneous else stages)
     exploring = EXPLORING * agent.delta * (0.5 if many else 1.0)
     worst, best = (-math.inf, math.inf) if agent.return_range is None else agent.return_range
-    if many:  # rewards are apart from what follows them, which may be nothing
+    if many:  # rewards are bounded apart from later values, which may be 0
         worst, best = min(worst, 0.0), max(best, 0.0)
     return Rules(
         rewards=kind,
@@ -69,7 +69,7 @@ def rules_of(agent: Any) -> Rules:
         growth=agent.replan_factor - 1.0,
         every=float(agent.replan_every),
         spread=agent.ties == "spread",
-        log_upper=math.log(S * stages / exploring),  # of each state one optimal action
+        log_upper=math.log(S * stages / exploring),  # one optimal action for each state and stage
         log_lower=math.log(cells / ((1 - EXPLORING) * agent.delta)),
         log_reward=math.log(cells / exploring),
         low=agent.reward_range[0],
@@ -80,7 +80,7 @@ def rules_of(agent: Any) -> Rules:
 
 
 def mistake_bound(agent: Any, eps: float) -> float:
-    """How many episodes of a CertVI have a certificate above ε; or infinity."""
+    """A bound on the number of episodes of CertVI with a certificate above ε; or infinity."""
     if agent.bonus_scale != 1.0 or not agent.consistent:
         return math.inf
     return certvi_mistake_bound(

@@ -1,7 +1,7 @@
 """What the tabular agents share: rewards that may be known, cells that may be pooled, counts.
 
-An algorithm whose state is the counts of what was seen writes ``_plan`` alone. One that keeps more, or something else,
-writes ``_empty``, ``_learn`` and ``_restored``, too.
+An algorithm whose state is just the counts writes only ``_plan``. One that keeps more, or something else, also writes
+``_empty``, ``_learn`` and ``_restored``.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class TabularAgent(FiniteAgent):
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
         low, high = mdp.reward_range
         usual = low >= 0.0 and high <= 1.0
-        told = {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
-        return {**super()._told(mdp), **told}
+        wider = {} if usual else {"reward_range": (min(low, 0.0), max(high, 0.0))}
+        return {**super()._told(mdp), **wider}
 
     def _check_parameters(self) -> None:
         S, A, H = self.n_states, self.n_actions, self.horizon
@@ -97,16 +97,16 @@ class TabularAgent(FiniteAgent):
 
     @property
     def _largest(self) -> float:
-        """The largest reward, or the end of an episode."""
+        """The largest reward, or the 0 after the end of an episode if that is larger."""
         return max(self.reward_range[1], 0.0)
 
     @property
     def _unit(self) -> float:
-        """The range of a reward, with the end of an episode."""
+        """The range of a reward, extended to the 0 after the end of an episode."""
         return self._largest - min(self.reward_range[0], 0.0)
 
     def _apart(self, unknown: Array) -> Limits:
-        """Limits of upper values where rewards are apart from the outcomes: known, or with these bounds (.., SA)."""
+        """Limits of upper values if outcomes hold no rewards: these are known, or bounded by ``unknown`` (.., SA)."""
         base = unknown if self._known is None else self._known
         return Limits(base, np.zeros(base.shape[1]), 0.0, math.inf, np.zeros(self.n_states, dtype=np.bool_))
 
@@ -134,19 +134,19 @@ class TabularAgent(FiniteAgent):
     # -- what the algorithms use ---------------------------------------------------------------
 
     def _counted(self, episode: Episode) -> tuple[Any, ...]:
-        """What ``counts.count_episode`` takes after the counts, for rewards apart from the outcomes."""
+        """The arguments of ``counts.count_episode`` after the counts, if outcomes hold no rewards."""
         return self.n_states * self.n_actions, self.n_actions, *steps(episode), False
 
     def _outcome_rewards(self, counted: bool) -> tuple[Array, Array]:
         """The least and the largest reward of an outcome of each pair, (S A,); 0 unless rewards are counted."""
         S, A = self.n_states, self.n_actions
-        told: Any = 0.0 * np.ones((1, S * A))
+        possible: Any = 0.0 * np.ones((1, S * A))
         if counted:
             by_next = self.rewards is not None
-            told = (
+            possible = (
                 self.rewards.reshape(S * A, S).T if by_next else np.outer(self.reward_range, np.ones(S * A))
             )
-        return told.min(axis=0), told.max(axis=0)
+        return possible.min(axis=0), possible.max(axis=0)
 
     def _planned(
         self, action: Integers, bound: Array, lower: Array | None = None, fresh: bool = True

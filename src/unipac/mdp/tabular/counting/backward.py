@@ -6,8 +6,8 @@ With peak = max(0, max V_{h+1}), as an episode may end, for every (s, a) with n 
                 base + bound of E[r + V_{h+1}(s')], at most high + peak
     V_h(s)    = min(ceiling, max_a Q_h(s, a))
 
-and downwards in the same way. ``base`` is a reward known apart from the outcomes, ``high`` the largest one of them: of
-the two one is 0. Where nothing depends on the stage and V no longer changes, all earlier stages are the same.
+and downwards in the same way. ``base`` is a reward known apart from the outcomes, ``high`` the largest reward of an
+outcome: one of the two is 0. Where nothing depends on the stage and V no longer changes, earlier stages are the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from unipac.mdp.tabular.counting.counts import Counts
 from unipac.mdp.tabular.counting.kl import kl_lower, kl_upper
 
 KL, HOEFFDING, BERNSTEIN = 0, 1, 2
-"""Kinds of a bonus: radius (C,) is the threshold of a ball; of a mean of n; log(..)/n for the variance."""
+"""Kinds of bonus, by radius (C,): the threshold of a ball; the radius of a mean of n; log(..)/n for the variance."""
 
 STILL = 1e-13
 """Values that change by less than this, relative to the largest, have converged; rounding may do as much."""
@@ -39,18 +39,18 @@ class Bonus(NamedTuple):
     width: Array
     """(H,): factor of the radius at a stage; not used by KL."""
     second: Array
-    """(H + 1, S): by stage and next state, under a root; (0, 0) if there is none."""
+    """(H + 1, S): another term by stage and next state, under a root; (0, 0) if there is none."""
 
 
 class Limits(NamedTuple):
-    """What is known of rewards and values."""
+    """Limits of rewards and values."""
 
     base: Array
-    """(H or 1, S A)."""
+    """(H or 1, S A): rewards apart from the outcomes."""
     extreme: Array
     """(S A,): the largest reward of an outcome for upper values, the least one for lower values."""
     sure: float
-    """1 if the base is earned surely, so that it is part of what is still to come; 0 if it bounds a mean."""
+    """1 if the base is certain, so that it is part of ``end``; 0 if it only bounds a mean."""
     end: float
     """The largest sum of rewards still to come for upper values, the least one for lower values; or infinite."""
     over: NDArray[np.bool_]
@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 def gather(
     counts: Counts, cell: int, after: Array, weights: Array, values: Array, sign: float, end: float
 ) -> int:
-    """Counts of the outcomes of a cell and sign · (r + V_{h+1}(s')), at most ``end``; returns how many outcomes."""
+    """Fill counts of a cell's outcomes and sign · (r + V_{h+1}(s')), at most ``end``; returns how many outcomes."""
     k, e = 0, counts.first[cell]
     while e >= 0:
         t = counts.following[e]
@@ -86,7 +86,7 @@ def optimistic(
     """Fill the greedy ``action`` (H, S), ``Q`` (H, S A), ``V`` (H + 1, S); Q stays below ``previous``, if given.
 
     Of equally good actions the first is taken, or one that depends on stage and state if they are ``spread``. Returns
-    the stage from which downwards all are the same.
+    the last of the first stages that are all the same.
     """
     H, n_states = action.shape
     pairs = Q.shape[1]
@@ -138,8 +138,8 @@ def optimistic(
 def spread_ties(Q: Array, h: int, over: NDArray[np.bool_], action: Integers) -> bool:
     """Fill the actions (S,) of a stage with one of the best of Q (S A,) each, by a hash of stage and state.
 
-    With the first of equals a policy that comes back to a state would do there what has just led it back. Returns
-    whether there was any choice.
+    If it always took the first of equals, a policy could return to a state again and again by the same action. Returns
+    whether there were any ties.
     """
     n_actions, tied = Q.size // action.size, False
     for s in range(action.size):
@@ -199,7 +199,7 @@ def pessimistic(
 ) -> None:
     """Fill the lower values ``V`` (H + 1, S) of a policy, which is the same at all stages up to ``stage``.
 
-    ``thresholds`` (C,) are those of balls around the frequencies, or of counts with one taken from each.
+    ``thresholds`` (C,) are those of balls around the frequencies, or, if ``one_less``, those of counts less one.
     """
     H, n_states = action.shape
     pairs = limits.extreme.size
@@ -235,7 +235,7 @@ def pessimistic(
 def estimated(counts: Counts, limits: Limits, action: Integers, V: Array) -> int:
     """Fill the ``action`` (H, S) that is best in expectation under the frequencies, and its values ``V`` (H + 1, S).
 
-    A pair never seen has the lower limits. Returns the stage from which downwards all are the same.
+    A pair never visited has the lower limits. Returns the last of the first stages that are all the same.
     """
     H, n_states = action.shape
     pairs = limits.extreme.size

@@ -1,8 +1,8 @@
 """Counts of what was seen in a finite MDP; memory and time grow with that, not with S² A H.
 
 A *cell* is a (stage, state, action), or a (state, action) where stages are pooled. Its *outcomes* are the pairs (next
-state, reward) that followed, each with the number of times: a list through the arrays of all outcomes. Agents that
-need means of rewards only store every outcome with reward 0 and take the sums of the cells.
+state, reward) that followed, each with its count: a linked list through the arrays of all outcomes. Agents that
+need only mean rewards store every outcome with reward 0 and use the sums of the cells.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Counts(NamedTuple):
     visits: Integers
     """(C,)."""
     reward: Array
-    """(C,): sums."""
+    """(C,): sums of rewards."""
     kinds: Integers
     """(C,): number of different outcomes."""
     first: Integers
-    """(C,): an outcome, -1 if none."""
+    """(C,): the newest outcome, -1 if there is none."""
     following: Integers
     """(E,): next state, or ``END``."""
     value: Array
     """(E,): reward."""
     times: Integers
-    """(E,)."""
+    """(E,): how often it came."""
     other: Integers
     """(E,): another outcome of the same cell, -1 after the last."""
     used: Integers
@@ -71,7 +71,7 @@ def trimmed(counts: Counts) -> Counts:
 
 @jit
 def at(counts: Counts, times: Integers, reward: Array) -> Counts:
-    """The counts at an earlier moment: how often the first outcomes had come, and the sums of rewards."""
+    """The counts at an earlier moment, from how often the first outcomes had come and the sums of rewards."""
     used = len(times)
     first, kinds, visits = counts.first.copy(), np.zeros_like(counts.kinds), np.zeros_like(counts.visits)
     for cell in range(first.size):
@@ -97,7 +97,7 @@ def at(counts: Counts, times: Integers, reward: Array) -> Counts:
 
 @jit
 def count(counts: Counts, cell: int, following: int, value: float, reward: float) -> None:
-    """Add an outcome, for which there must be room; ``value`` is the reward that tells outcomes apart."""
+    """Add an outcome, for which there must be room; ``value`` is the reward that distinguishes outcomes."""
     counts.visits[cell] += 1
     counts.reward[cell] += reward
     e = counts.first[cell]
@@ -124,7 +124,7 @@ def count_episode(
     following: Integers,
     with_rewards: bool,
 ) -> None:
-    """Add an episode; outcomes hold their rewards or not."""
+    """Add an episode; outcomes hold their rewards if ``with_rewards``."""
     pooled = counts.visits.size == pairs
     for h in range(states.size):
         cell = (0 if pooled else h * pairs) + states[h] * n_actions + actions[h]
@@ -133,7 +133,7 @@ def count_episode(
 
 @jit
 def has_several_rewards(counts: Counts) -> bool:
-    """Whether two outcomes of a cell differ in their reward only: it is not a function of (s, a, s')."""
+    """Whether two outcomes of a cell differ only in their reward, which then is not a function of (s, a, s')."""
     for cell in range(counts.visits.size):
         e = counts.first[cell]
         while e >= 0:

@@ -20,13 +20,13 @@ from unipac._arrays import Array
 from unipac._jit import jit
 
 STEPS = 30
-"""At most so many steps of Newton's method; usually 3 to 6."""
+"""The most steps of Newton's method; usually it takes 3 to 6."""
 
 CLOSE = 1e-4
 """A step of log x this small is the last: the error of the bound is of the order of its square times c."""
 
 SLACK = 1e-12
-"""Added to a bound, relative to the range of the values: what rounding may have taken from it."""
+"""Added to a bound, relative to the range of the values, as rounding may have lowered it."""
 
 
 @jit
