@@ -210,3 +210,27 @@ def test_an_interrupted_save_leaves_the_old_file(step, saved, monkeypatch):
     monkeypatch.undo()
     assert saved.read_bytes() == before
     assert [*saved.parent.iterdir()] == [saved]
+
+
+@pytest.mark.parametrize("name", ["a" * 251 + ".npz", "é" * 125 + ".npz", "b" * 150, "b" * 151])
+def test_names_as_long_as_the_file_system_takes(name, tmp_path):
+    """A file is written under another name at first, which must not be longer than 255 bytes."""
+    agent, path = unipac.OFUL(2), tmp_path / name
+    agent.save(path)
+    agent.update(agent.choose([[1.0, 0.0]]), 0.5)
+    agent.save(path)
+    assert unipac.load(path).rounds == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["short.npz", "a" * 251 + ".npz"])
+def test_leftovers_of_a_process_that_is_gone_are_removed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        storage.os, "replace", lambda *_: None
+    )  # as if it had been killed before the last step
+    monkeypatch.setattr(storage.os, "getpid", lambda: 2**22 + 1)  # no process has this number
+    storage.write_atomically(tmp_path / name, b"begun")
+    assert len(list(tmp_path.iterdir())) == 1
+    monkeypatch.undo()
+    unipac.OFUL(2).save(tmp_path / name)
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]

@@ -101,7 +101,7 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
         suffix: the end of the temporary name under which it is first written.
     """
     target = Path(os.path.realpath(target))
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
+    unfinished = target.with_name(f".{_stem(target)}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
     try:
         with open(unfinished, "xb") as file:
             if target.exists() and hasattr(os, "fchmod"):
@@ -116,9 +116,15 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
     _sync_directory(target.parent)
 
 
+def _stem(target: Path) -> str:
+    """The name of a file, or a digest of it if there would be no room for more: file systems take 255 bytes."""
+    name = os.fsencode(target.name)
+    return target.name if len(name) <= 150 else hashlib.sha256(name).hexdigest()
+
+
 def _remove_leftovers(target: Path) -> None:
     """Remove the unfinished files of this target whose processes no longer run."""
-    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.\d+" + re.escape(UNFINISHED))
+    ours = re.compile(re.escape(f".{_stem(target)}.") + r"(\d+)\.\d+" + re.escape(UNFINISHED))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             match = ours.fullmatch(entry.name)

@@ -113,6 +113,41 @@ def test_get_replaces_what_is_damaged(folder, monkeypatch):
     assert [path.name for path in folder.iterdir()] == ["some_package-1.2-py3-none-any.whl"]
 
 
+def test_pip_takes_wheels_alone(folder, monkeypatch):
+    """To look at a source archive pip runs its setup.py."""
+    commands = []
+
+    def download(command, **_):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(files.subprocess, "run", download)
+    files.get("some")
+    (command,) = commands
+    assert command[command.index("--only-binary") + 1] == ":all:"
+    assert command[-1] == "some-package==1.2"
+
+
+def test_a_source_archive_is_not_built(folder, tmp_path, monkeypatch):
+    """pip finds a source archive of the right version: its code does not run."""
+    mark, shop = tmp_path / "ran", tmp_path / "shop"
+    shop.mkdir()
+    with tarfile.open(shop / "some_package-1.2.tar.gz", "w:gz") as archive:
+        for name, text in (
+            ("setup.py", f"open({str(mark)!r}, 'w').close()\n"),
+            ("PKG-INFO", "Metadata-Version: 1.0\nName: some-package\nVersion: 1.2\n"),
+        ):
+            entry = tarfile.TarInfo(f"some_package-1.2/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(shop))
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+    with pytest.raises(OSError, match=r"pip could not get some-package==1.2: "):
+        files.get("some")
+    assert not mark.exists()
+
+
 def test_pip_that_fails_says_why(folder, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(OSError, match=r"pip could not get some-package==1.2: "):

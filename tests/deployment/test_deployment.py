@@ -163,8 +163,11 @@ def test_bad_settings():
 def test_exclude():
     d = deployed(features=phi())
     row = {"age": 30, "plan": "paid"}
-    seen = {d.decide(row, ["a", "b", "c"], exclude=["b", "unheard of"]).label for _ in range(5)}
+    seen = {d.decide(row, ["a", "b", "c"], exclude=iter(["b"])).label for _ in range(5)}
     assert seen <= {"a", "c"}
+    for unsound in ("b", ["b", "unheard of"]):
+        with pytest.raises(ValueError, match="exclude must be"):
+            d.decide(row, ["a", "b", "c"], exclude=unsound)
     plain = deployed()
     assert plain.decide(None, X, exclude=[0, 2]).index == 0  # of what is left
     np.testing.assert_array_equal(plain.decide(None, X, exclude=[0, 2]).action, X[1])

@@ -89,6 +89,10 @@ def reference(tmp_path_factory):
         (f"rounds = {'9' * 5000}\n", ["not valid TOML"]),
         (
             "rounds = 5\n[agents.a]\nagent = 'builtins:exit'\n[instances.s]\ninstance = 'sphere'\n",
+            ["[agents.a]", "must be a class or a function in Python, got Quitter; it was not called"],
+        ),
+        (
+            "rounds = 5\n[agents.a]\nagent = 'helpers.own_agents:exits'\n[instances.s]\ninstance = 'sphere'\n",
             ["[agents.a]", "SystemExit"],
         ),
         ("rounds = 5\n[agents.a]\nagent = 'OFUL'\ndleta = 0.1\n", ["[agents.a] dleta", "did you mean delta"]),

@@ -351,3 +351,44 @@ def test_what_nobody_gives_is_named():
         ValueError, match=r"AsksTooMuch asks for weight, which neither .* dim, n_actions, noise"
     ):
         made_by(AsksTooMuch)
+
+
+# -- what is looked up is looked at before it is called -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("os:system", "must be a class or a function in Python, got builtin_function_or_method"),
+        ("os:getcwd", "must be a class or a function in Python, got builtin_function_or_method"),
+        ("os:path", "must be a class or a function in Python, got module"),
+        ("builtins:open", "must be a class or a function in Python"),
+        ("shutil:rmtree", "must be a class or a function in Python|a function of yours, got one of Python's"),
+        ("subprocess:run", "must be a class or a function of yours, got one of Python's module subprocess"),
+        ("subprocess:Popen", "must be a class or a function of yours, got one of Python's module subprocess"),
+        ("helpers.own_agents:touching_list", "got list"),
+        ("helpers.own_agents:touching_none", "got NoneType"),
+        ("helpers.own_agents:Touching", "got Touching"),
+    ],
+)
+@pytest.mark.parametrize("what", ["instance", "agent"])
+def test_what_can_be_neither_agent_nor_instance_is_not_called(what, name, message, tmp_path, monkeypatch):
+    mark = tmp_path / "called"
+    monkeypatch.setattr("subprocess.Popen.__init__", lambda self, *_, **__: mark.touch())
+    arguments = {"mark": str(mark)} if "own_agents" in name else {}
+    agents, instances = {"a": {"agent": "OFUL"}}, {"i": {"instance": "sphere"}}
+    if what == "agent":
+        agents = {"a": {"agent": name, **arguments}}
+    else:
+        instances = {"i": {"instance": name, **arguments}}
+    with pytest.raises(SpecError, match=rf"{what} = '{name}' (must be )?.*({message}).*it was not called"):
+        made(agents, instances)
+    assert not mark.exists()
+
+
+def test_what_is_said_to_make_an_instance_or_an_agent_is_called(monkeypatch):
+    """By its annotation, as a class, as a method of one, with arguments filled in, or without a word."""
+    for name in ("said_sphere", "unsaid_sphere", "Spheres.small", "filled_sphere"):
+        assert made({"a": {"agent": "OFUL"}}, {"i": {"instance": f"helpers.own_agents:{name}"}})
+    for name in ("Uniform", "said_uniform"):
+        assert made({"a": {"agent": f"helpers.own_agents:{name}"}})

@@ -1,6 +1,7 @@
 """Agents and instances of a user's own, for the tests of experiments; some behave badly."""
 
 import dataclasses
+import functools
 import os
 import signal
 import time
@@ -133,3 +134,56 @@ class EqualPulls:
         index = int(np.argmin(means)) if self.wrong else int(np.argmax(seen))
         certificate = 0.0 if self.wrong else float(max(seen) - seen[index] + 2 * radius)
         return Answer(index, certificate, each * len(self.arms), np.full(len(self.arms), each))
+
+
+# What can be seen to be neither an agent nor an instance, and what can.
+
+
+def touching_list(mark: str = "") -> list[int]:
+    """Says that it makes a list, and leaves a mark."""
+    Path(mark).touch()
+    return []
+
+
+def touching_none(mark: str = "") -> None:
+    """Makes nothing, and leaves a mark."""
+    Path(mark).touch()
+
+
+class Touching:
+    """No agent and no instance; leaves a mark."""
+
+    def __init__(self, mark=""):
+        Path(mark).touch()
+
+
+def said_sphere(dim: int = 2) -> unipac.envs.BanditInstance:
+    """An instance, and says so."""
+    return unipac.envs.sphere(dim, 3)
+
+
+def unsaid_sphere(dim=2):
+    """An instance."""
+    return unipac.envs.sphere(dim, 3)
+
+
+class Spheres:
+    """A method that makes an instance."""
+
+    @classmethod
+    def small(cls):
+        """An instance."""
+        return unipac.envs.sphere(2, 3)
+
+
+filled_sphere = functools.partial(unsaid_sphere, dim=3)
+
+
+def said_uniform(dim: int, seed: int = 0) -> "Uniform":
+    """An agent, and says so."""
+    return Uniform(dim, seed)
+
+
+def exits(dim):
+    """Leaves the process instead of making an agent."""
+    raise SystemExit(dim)

@@ -200,7 +200,7 @@ def test_events_with_features_of_ours():
         ),
         ([spec(), decide(1, "a", 0), {"kind": "reward", "id": "a"}], "event 3: 'value' is missing"),
         ([spec(), decide(1, "a", 0), decide(2, "a", 0)], "event 3: id must be new, got 'a'"),
-        ([spec(), decide(1, "a", 7), reward(2, "a", 1.0)], r"index\[0\] must be from 0 to 2, got 7"),
+        ([spec(), decide(1, "a", 7), reward(2, "a", 1.0)], "event 2: index must be from 0 to 2, got 7"),
     ],
 )
 def test_broken_events(events, message):
@@ -210,7 +210,7 @@ def test_broken_events(events, message):
 
 def test_broken_lines(tmp_path):
     path = tmp_path / "log.jsonl"
-    path.write_text('{"kind": "spec"}\n{"kind": "dec')
+    path.write_text('{"kind": "spec"}\n{"kind": "dec\n')
     with pytest.raises(ValueError, match="line 2 must be a JSON object"):
         logs.read(path)
     with pytest.raises(ValueError, match=r"path must be one of .jsonl, .ndjson or .parquet"):

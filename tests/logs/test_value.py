@@ -1,6 +1,7 @@
 """`logs.value` and `logs.compare`: intervals that hold for policies chosen after looking; `logs.replay` is unbiased."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -214,11 +215,15 @@ def test_bad_arguments_are_named(call, message):
 # -- replay --------------------------------------------------------------------------------------------
 
 
+class Nothing(NamedTuple):
+    """A state without anything."""
+
+
 class Fixed(unipac.bandits.BanditAgent):
     """Takes the action with the largest first entry, and learns nothing."""
 
     def _empty(self):
-        return None
+        return Nothing()
 
     def _bounds(self, X):
         zeros = np.zeros(len(X))
@@ -228,7 +233,7 @@ class Fixed(unipac.bandits.BanditAgent):
         return int(X[:, 0].argmax()), 0
 
     def _learn(self, x, y, level, times):
-        pass
+        return Nothing()
 
 
 def test_replay_of_a_policy_is_unbiased():

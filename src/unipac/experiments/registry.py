@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import inspect
+import sys
+import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
@@ -23,6 +27,9 @@ World = Literal["bandit", "mdp", "discounted"]
 
 _SAMPLED: Mapping[str, World] = {"rewards": "bandit", "next states": "discounted", "episodes": "mdp"}
 """The kind of instance that a search runs on, by what it samples."""
+
+_INSTANCES = "a BanditInstance, a FiniteMDP or a DiscountedMDP"
+_AGENT_WORDS = (("choose", "update"), ("play",), ("run",))
 
 BANDITS: Mapping[str, Callable[..., Any]] = {
     **envs.BANDITS,
@@ -75,7 +82,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """The class or function of this name.
+    """The class or function of this name; it is imported and looked at, not called.
 
     Args:
         what: "agent" or "instance", for the message.
@@ -103,9 +110,36 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
         if not hasattr(thing, part):
             raise SpecError(f"{what} = {name!r} cannot be found: {module_name} has no {path}")
         thing = getattr(thing, part)
-    if not callable(thing):
-        raise SpecError(f"{what} = {name!r} must be a class or a function, got {type(thing).__name__}")
+    wrong = _unfit(what, thing)
+    if wrong:
+        raise SpecError(f"{what} = {name!r} must be {wrong}; it was not called")
     return thing  # type: ignore[no-any-return]
+
+
+def _unfit(what: str, thing: Any) -> str:
+    """What a user's object must be and is not, as far as can be seen without calling it; "" if it may be called."""
+    inner = thing.func if isinstance(thing, functools.partial) else thing
+    if not isinstance(inner, (type, types.FunctionType, types.MethodType)):
+        return f"a class or a function in Python, got {type(thing).__name__}"
+    module = str(inner.__module__)
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return f"a class or a function of yours, got one of Python's module {module}"
+    made: Any = inner
+    if not isinstance(inner, type):  # a function may say what it returns
+        try:
+            made = inspect.signature(inner, eval_str=True).return_annotation
+        except Exception:  # annotations are any code
+            return ""
+        if made is inspect.Signature.empty or made is Any:
+            return ""
+        made = type(None) if made is None else typing.get_origin(made) or made
+        if not isinstance(made, type):
+            return ""
+    if what == "instance":
+        kinds = (envs.BanditInstance, envs.FiniteMDP, envs.DiscountedMDP)
+        return "" if issubclass(made, kinds) else f"{_INSTANCES}, or make one, got {made.__name__}"
+    agent = any(all(hasattr(made, word) for word in words) for words in _AGENT_WORDS)
+    return "" if agent else f"an agent, with choose and update, play or run, or make one, got {made.__name__}"
 
 
 def agent_kind(make: Callable[..., Any]) -> Kind:
@@ -135,8 +169,7 @@ def instance_kind(instance: object) -> World:
         return "bandit"
     if isinstance(instance, envs.DiscountedMDP):
         return "discounted"
-    expected = "a BanditInstance, a FiniteMDP or a DiscountedMDP"
-    raise SpecError(f"instance must make {expected}, got {type(instance).__name__}")
+    raise SpecError(f"instance must make {_INSTANCES}, got {type(instance).__name__}")
 
 
 def accepted(make: Callable[..., Any]) -> list[str] | None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from unipac import _checks as check
+
+MOST = 2**17
+"""The most features of a map; a matrix of an agent would have 137 GB."""
+
 
 class Summand:
     """An object with named features that can be added; a sum of sums is one flat sum of all their parts."""
@@ -29,3 +34,8 @@ class Summand:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.dim} features>"
+
+
+def checked_dim(made: Summand) -> None:
+    """Refuse a map with more than ``MOST`` features, before anything of that size is made."""
+    check.require(made.dim <= MOST, "features", f"at most {MOST:,}", made.dim)

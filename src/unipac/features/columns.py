@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -11,11 +12,14 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac.features.encoders import Encoder
+from unipac.features.ids import refuse_set
 from unipac.features.tables import Row, frame_of, is_missing
 
 MISSING = "missing"
 """Suffix of the name of the feature that marks a missing value."""
 UNKNOWN = "unknown"
+EXACT = 2.0**53
+"""From here on a float stands for several integers."""
 
 
 class Columns(Encoder):
@@ -57,13 +61,14 @@ class Columns(Encoder):
         scale: str = "bound",
         constant: bool = True,
     ) -> None:
+        check.require(ranges is None or isinstance(ranges, Mapping), "ranges", "a mapping", ranges)
         limits = {} if ranges is None else dict(ranges)
         named = list(dict.fromkeys([*_names("numbers", numbers), *_names("ranges", limits)]))
         kinds = _names("categories", categories)
         flags = _names("booleans", booleans)
         every = [*named, *kinds, *flags]
-        for name in every:
-            check.require(every.count(name) == 1, "columns", "of one kind each", name)
+        for name, count in Counter(every).items():
+            check.require(count == 1, "columns", "of one kind each", name)
         self.missing = check.one_of("missing", missing, ("column", "error"))
         self.unknown = check.one_of("unknown", unknown, ("column", "error"))
         self.scale = check.one_of("scale", scale, ("bound", "row"))
@@ -236,7 +241,9 @@ class Columns(Encoder):
 
 
 def _names(argument: str, names: Iterable[str]) -> list[str]:
-    check.require(not isinstance(names, str), argument, "a list of names", names)
+    sound = hasattr(names, "__iter__") and not isinstance(names, (str, bytes))
+    check.require(sound, argument, "a list of names", names)
+    refuse_set(argument, names)
     listed = list(names)
     for name in listed:
         check.require(isinstance(name, str), argument, "names of columns", name)
@@ -258,6 +265,11 @@ def _hashable(name: str, values: Iterable[Any]) -> list[Any]:
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, float) and value.is_integer():
+            if abs(value) >= EXACT:
+                raise ValueError(
+                    f"column {name!r} must be below 2^53 if it was a float, which stands for several integers "
+                    f"beyond, got {value!r}: pass the integer, in a dict or a frame"
+                )
             value = int(value)
         if not isinstance(value, (str, int)):
             raise ValueError(

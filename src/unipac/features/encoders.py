@@ -10,7 +10,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._inputs import floats
-from unipac.features.adding import Summand
+from unipac.features.adding import Summand, checked_dim
 from unipac.features.tables import Row
 
 
@@ -88,6 +88,11 @@ class Numbers(Encoder):
         self._bound = math.sqrt(self.length + self.constant)
 
     @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self.length + self.constant
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return (*(f"[{k}]" for k in range(self.length)), *(("constant",) if self.constant else ()))
@@ -129,6 +134,12 @@ class Joined(Encoder):
             check.require(isinstance(part, Encoder), "parts", "encoders", part)
             check.require(not part.by_position, "parts", "encoders of columns, not of arrays", part)
         self.parts = parts
+        checked_dim(self)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return sum(part.dim for part in self.parts)
 
     @property
     def names(self) -> tuple[str, ...]:

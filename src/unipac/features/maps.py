@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from unipac import _checks as check
 from unipac._actions import Actions, Label, unlike
 from unipac._arrays import Array
-from unipac.features.adding import Summand
+from unipac.features.adding import MOST, Summand, checked_dim
 from unipac.features.encoders import Constant, Encoder
+from unipac.features.ids import excluded_ids, refuse_set
 from unipac.features.tables import Row, is_frame, row_of, rows_of
 
 
@@ -41,18 +42,18 @@ class Features(Summand):
         """φ of a checked context with each of the actions, (n, d)."""
         raise NotImplementedError
 
-    def __call__(self, context: Any, actions: Any, exclude: Collection[Label] = ()) -> Actions:
+    def __call__(self, context: Any, actions: Any, exclude: Iterable[Label] = ()) -> Actions:
         """The vectors of some actions in a context.
 
         Args:
             context: a mapping, a row of a frame, or an array for ``Numbers``; None if there are no columns.
-            actions: ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
-            exclude: ids of actions to leave out.
+            actions: a list of ids; or a mapping from ids to mappings of features, or a frame with a column ``id``.
+            exclude: a list of ids among them to leave out.
         """
         offered, rows = self._offered(actions)
-        if exclude:
-            kept = [k for k, key in enumerate(offered) if key not in exclude]
-            check.require(len(kept) > 0, "exclude", "such that an action is left", exclude)
+        left_out = excluded_ids(exclude, offered)
+        if left_out:
+            kept = [k for k, key in enumerate(offered) if key not in left_out]
             offered, rows = tuple(offered[k] for k in kept), [rows[k] for k in kept]
         return Actions._of(self._vectors(self._checked(context), offered, rows), offered)
 
@@ -99,18 +100,21 @@ class Blocks(Features):
            [1., 1., 0., 0.]])
 
     Args:
-        ids: the ids of all possible actions, or their number n for the ids 0, ..., n − 1.
+        ids: the ids of all possible actions, or their number n for the ids 0, ..., n − 1; at most 131,072 features in
+            all.
         of: the encoder of the context; by default a constant, so that each action has one feature.
     """
 
     needs_ids_alone = True
 
     def __init__(self, ids: int | Sequence[Label], of: Encoder | None = None) -> None:
-        many = range(check.count("ids", ids)) if isinstance(ids, (int, np.integer)) else ids
+        many = range(check.count("ids", ids, most=MOST)) if isinstance(ids, (int, np.integer)) else ids
+        refuse_set("ids", many)
         sound = not isinstance(many, (str, Mapping)) and hasattr(many, "__iter__")
         check.require(sound, "ids", "a number, or a list of ids", ids)
         self.ids = unlike("ids", list(many))
         self.of = _encoder("of", Constant() if of is None else of)
+        checked_dim(self)
         self._position = {key: k for k, key in enumerate(self.ids)}
         self._everything = np.arange(len(self.ids))
         self._alone = [None] * len(self.ids)
@@ -120,6 +124,11 @@ class Blocks(Features):
         if self._text and type(actions) in (list, tuple) and tuple(actions) == self.ids:
             return self.ids, self._alone  # a shortcut for the usual case
         return _offered(actions)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return len(self.ids) * self.of.dim
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -167,6 +176,12 @@ class Interactions(Features):
     def __init__(self, context: Encoder, action: Encoder) -> None:
         self.context, self.action = _encoder("context", context), _encoder("action", action)
         check.require(not action.by_position, "action", "an encoder of columns", action)
+        checked_dim(self)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self.context.dim * self.action.dim
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -215,6 +230,12 @@ class Sum(Features):
         self.needs_ids_alone = all(part.needs_ids_alone for part in parts)
         arrays = {part._context_columns is None for part in parts if part._context_columns != frozenset()}
         check.require(len(arrays) <= 1, "parts", "all of columns, or all of arrays", parts)
+        checked_dim(self)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return sum(part.dim for part in self.parts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -243,6 +264,7 @@ def _encoder(name: str, value: Any) -> Encoder:
 
 def _offered(actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
     """The ids of the actions, and the features of each or None."""
+    refuse_set("actions", actions)
     if isinstance(actions, Mapping):
         offered = unlike("actions", list(actions))
         return offered, [row_of(f"action {key!r}", row) for key, row in actions.items()]

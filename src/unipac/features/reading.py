@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from unipac import _checks as check
 from unipac.features.columns import Columns
 from unipac.features.encoders import Constant, Encoder, Joined, Numbers
 from unipac.features.maps import Blocks, Features, Interactions, Sum
 
 
 def from_json(text: str) -> Features:
-    """The map that ``to_json`` wrote.
+    """The map that ``to_json`` wrote; it takes no more memory than a few times the text.
 
     >>> from unipac import features
     >>> features.from_json(features.Blocks(3).to_json())
@@ -27,6 +28,7 @@ def from_json(text: str) -> Features:
 def _features(spec: Mapping[str, Any]) -> Features:
     kind = spec["kind"]
     if kind == "Blocks":
+        check.require(isinstance(spec["ids"], list), "ids", "a list", spec["ids"])
         return Blocks(spec["ids"], _encoder(spec["of"]))
     if kind == "Interactions":
         return Interactions(_encoder(spec["context"]), _encoder(spec["action"]))

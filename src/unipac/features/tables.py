@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from unipac import _checks as check
 
 Row = Mapping[str, Any]
 
@@ -16,9 +18,14 @@ def is_frame(value: Any) -> bool:
 
 
 def frame_of(name: str, value: Any) -> Any:
-    """The value as a narwhals frame."""
+    """The value as a narwhals frame; its columns have names that are text, each its own."""
     import narwhals as nw  # local, since only frames need it
 
+    if is_frame(value):
+        names = list(value.column_names if hasattr(value, "column_names") else value.columns)
+        for column in names:
+            check.require(isinstance(column, str), name, "a frame whose columns have text as names", column)
+        _refuse_twice(name, names)
     try:
         return nw.from_native(value, eager_only=True)
     except TypeError:
@@ -30,7 +37,11 @@ def frame_of(name: str, value: Any) -> Any:
 def rows_of(name: str, value: Any) -> list[dict[str, Any]]:
     """The rows of a frame, or of a sequence of mappings."""
     if is_frame(value):
-        return [dict(row) for row in frame_of(name, value).iter_rows(named=True)]
+        table = frame_of(name, value)
+        if not table.columns:
+            return [{} for _ in range(len(table))]
+        columns = [table[column].to_list() for column in table.columns]  # each keeps its own type
+        return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
     if isinstance(value, (list, tuple)):
         return [dict(row_of(name, row)) for row in value]
     raise ValueError(f"{name} must be a frame or a list of mappings, got {type(value).__name__}")
@@ -46,8 +57,16 @@ def row_of(name: str, value: Any) -> Row:
             raise ValueError(f"{name} must be one row, got a frame of {len(rows)}")
         return rows[0]
     if hasattr(value, "index") and hasattr(value, "items") and not isinstance(value, np.ndarray):
-        return dict(value.items())  # a pandas Series
+        entries = list(value.items())  # a pandas Series
+        _refuse_twice(name, [column for column, _ in entries])
+        return dict(entries)
     raise ValueError(f"{name} must be a mapping or a row of a frame, got {type(value).__name__}")
+
+
+def _refuse_twice(name: str, columns: Sequence[Any]) -> None:
+    if len(set(columns)) < len(columns):
+        twice = next(column for k, column in enumerate(columns) if column in columns[:k])
+        raise ValueError(f"{name} must have every column once, got {check.shown(twice)} twice")
 
 
 def is_missing(value: Any) -> bool:

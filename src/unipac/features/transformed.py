@@ -9,6 +9,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac.features.encoders import Encoder
+from unipac.features.ids import refuse_set
 from unipac.features.tables import frame_of
 
 
@@ -34,6 +35,7 @@ class Transformed(Encoder):
         check.require(
             hasattr(transformer, "transform"), "transformer", "fitted, with transform()", transformer
         )
+        refuse_set("columns", columns)
         self._transformer, self._order = transformer, list(columns)
         self.bound = check.positive("bound", bound)
         self._names = tuple(str(name) for name in transformer.get_feature_names_out())

@@ -78,6 +78,7 @@ class Log:
         self.rewards = read_only(y.copy())
         self.propensities = _optional("propensities", propensities, rounds)
         self.times = _optional("times", times, rounds)
+        check.require(ids is None or hasattr(ids, "__iter__"), "ids", "a list", ids)
         self.ids = None if ids is None else tuple(ids)
         if self.ids is not None:
             check.require(len(self.ids) == rounds, "ids", f"{rounds}, one per reward", len(self.ids))
@@ -87,7 +88,7 @@ class Log:
             sound = flags.shape == (rounds,) and (flags.dtype.kind == "b" or not rounds)
             check.require(sound, "holdout", f"booleans of shape ({rounds},)", flags)
             self.holdout = flags.astype(np.bool_)
-        self.holdout_share = holdout_share
+        self.holdout_share = None if holdout_share is None else check.real("holdout_share", holdout_share)
 
     @property
     def dim(self) -> int:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unipac import _checks as check
+from unipac._warnings import warn
+from unipac.logs.events import Features, if_complete, log_of, offered_vectors
 from unipac.logs.log import Log
-
-Features = Callable[[Any, Any], Any]
 
 LINES = (".jsonl", ".ndjson")
 
+COLUMNS = ("vectors", "index", "reward", "propensity", "id", "at", "holdout")
+"""The columns of a table; the first three are required."""
 
-def read(path: str | Path, *, features: Features | None = None) -> Log:
+_BEGUN = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+_NUMBER_BEGUN = (".", "e", "E", "e-", "e+", "E-", "E+")
+
+
+def read(path: str | os.PathLike[str], *, features: Features | None = None) -> Log:
     r"""The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
+
+    A last line that was cut, as by a crash while it was written, is left out with a ``RuntimeWarning``.
 
     Args:
         path: path of the file.
@@ -28,7 +36,7 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
             array, or an object with ``vectors``. By default the map in the first event, if there is one.
 
     Raises:
-        ValueError: if the file has an error; says in which line.
+        ValueError: if the file has an error; names the file, the line (from 1) or the row (from 0), and the error.
 
     Example:
         >>> import tempfile
@@ -41,93 +49,16 @@ def read(path: str | Path, *, features: Features | None = None) -> Log:
         >>> read(path).rewards
         array([1.])
     """
+    check.require(isinstance(path, (str, os.PathLike)), "path", "a path", path)
     place = Path(path)
-    if place.suffix in LINES:
-        with place.open(encoding="utf-8") as lines:
-            return from_events(_events(lines), features=features)
-    check.require(place.suffix == ".parquet", "path", f"one of {', '.join(LINES)} or .parquet", str(place))
-    if importlib.util.find_spec("polars") is None:
+    known = place.suffix in (*LINES, ".parquet")
+    check.require(known, "path", f"one of {', '.join(LINES)} or .parquet", str(place))
+    if place.suffix == ".parquet" and importlib.util.find_spec("polars") is None:
         raise ImportError('Parquet files need polars: pip install "unipac[experiments]"')
-    import polars
-
-    return from_frame(polars.read_parquet(place))
-
-
-def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | None = None) -> Log:
-    """The log from the events of a deployment, with the decisions in their order.
-
-    A decision is in the log once its reward is final. Without a window, that is when the reward has come. With a
-    window, it is when the decision was released, with its reward or else the default; without either it is left
-    out. (Rewards that come early would otherwise be selected by their values.) Forgotten decisions are left out;
-    those of the holdout are kept and marked.
-
-    Args:
-        events: all events, as dicts; the first one is the specification.
-        features: the map for events without vectors, as in `read`.
-
-    Example:
-        >>> decide = {"kind": "decide", "at": 0.0, "vectors": [[1.0], [0.5]], "propensity": 1.0, "holdout": False}
-        >>> events = [
-        ...     {"seq": 0, "kind": "spec", "window": 5.0, "default": 0.0, "holdout": 0.0},
-        ...     {"seq": 1, "id": "a", "index": 0, **decide},
-        ...     {"seq": 2, "id": "b", "index": 1, **decide},
-        ...     {"seq": 3, "kind": "reward", "id": "b", "value": 1.0},
-        ...     {"seq": 4, "kind": "release", "through": 2},
-        ... ]
-        >>> log = from_events(events)
-        >>> log.ids, log.rewards.tolist()
-        (('a', 'b'), [0.0, 1.0])
-    """
-    rows = iter(events)
-    spec = next(rows, None)
-    first = None if spec is None else spec.get("kind")
-    if spec is None or first != "spec":
-        raise ValueError(f"events must begin with the specification, got {first!r}")
-    decisions: dict[Any, Mapping[str, Any]] = {}
-    rewards: dict[Any, float] = {}
-    open_: dict[Any, int] = {}
-    final: dict[Any, float] = {}
-    windowed = spec.get("window") is not None
-    for number, event in enumerate(rows, start=2):
-        try:
-            kind = event["kind"]
-            if kind == "decide":
-                check.require(event["id"] not in decisions, "id", "new", event["id"])
-                decisions[event["id"]] = event
-                open_[event["id"]] = event["seq"]
-            elif kind == "reward":
-                check.require(event["id"] in open_, "id", "that of an open decision", event["id"])
-                rewards[event["id"]] = event["value"]
-                if not windowed:
-                    final[event["id"]] = event["value"]
-                    del open_[event["id"]]
-            elif kind == "release":
-                while open_ and next(iter(open_.values())) <= event["through"]:  # in the order of seq
-                    id_ = next(iter(open_))
-                    del open_[id_]
-                    reward = rewards.get(id_, spec.get("default"))
-                    if reward is not None:
-                        final[id_] = reward
-            elif kind == "forget":
-                open_.pop(event["id"], None)
-                final.pop(event["id"], None)
-            elif kind not in ("restart", "spec"):
-                raise ValueError(f"kind must be one of those of a deployment, got {kind!r}")
-        except (KeyError, TypeError, ValueError) as error:
-            why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"event {number}: {why}") from None
-    mapped = features if features is not None else _features_of(spec)
-    kept = [event for id_, event in decisions.items() if id_ in final]
-    return Log(
-        [_vectors(event, mapped) for event in kept],
-        np.array([event["index"] for event in kept], dtype=np.int64),
-        np.array([final[event["id"]] for event in kept], dtype=np.float64),
-        _if_complete([event.get("propensity") for event in kept]),
-        ids=[event["id"] for event in kept],
-        times=_if_complete([event.get("at") for event in kept]),
-        holdout=np.array([bool(event.get("holdout")) for event in kept], dtype=np.bool_),
-        holdout_share=spec.get("holdout"),
-    )
+    try:
+        return log_of(_events(place), features) if place.suffix in LINES else from_frame(_parquet(place))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def from_frame(frame: Any) -> Log:
@@ -136,63 +67,119 @@ def from_frame(frame: Any) -> Log:
     Required columns: ``vectors`` (the offered vectors, a list of lists), ``index`` and ``reward``. Optional columns:
     ``propensity``, ``id``, ``at`` and ``holdout``. `Log.to_dict` returns such columns.
 
+    Raises:
+        ValueError: if a column or a value is wrong; names the row, counted from 0.
+
     Example:
         >>> from_frame({"vectors": [[[1.0], [0.5]]], "index": [1], "reward": [0.3]})
         <Log: 1 rounds, 2 actions in dimension 1, mean reward 0.3>
     """
-    columns = {str(name): _values(frame[name]) for name in _column_names(frame)}
-    for name in ("vectors", "index", "reward"):
-        check.require(name in columns, "frame", f"a table with a column {name!r}", sorted(columns))
+    names = _column_names(frame)
+    columns: dict[str, list[Any]] = {}
+    for name in COLUMNS:
+        count = sum(isinstance(one, str) and one == name for one in names)
+        check.require(count <= 1, "frame", f"a table with one column {name!r}", f"{count} of them")
+        check.require(
+            count == 1 or name not in COLUMNS[:3], "frame", f"a table with a column {name!r}", names
+        )
+        if count:
+            columns[name] = _values(name, frame[name])
+    rounds = len(columns["reward"])
+    for name, values in columns.items():
+        check.require(len(values) == rounds, name, f"a column of {rounds} rows, as reward", len(values))
+    index = [check.count(f"row {t}: index", one, least=0) for t, one in enumerate(columns["index"])]
+    sets = [_set(t, one, index[t]) for t, one in enumerate(columns["vectors"])]
     holdout = columns.get("holdout")
+    if holdout is not None:
+        holdout = [check.flag(f"row {t}: holdout", one) for t, one in enumerate(holdout)]
     return Log(
-        [np.array([list(row) for row in one], dtype=np.float64) for one in columns["vectors"]],
-        np.array(columns["index"]),
-        np.array(columns["reward"], dtype=np.float64),
-        _if_complete(columns["propensity"]) if "propensity" in columns else None,
+        sets,
+        np.array(index, dtype=np.int64),
+        np.array([check.real(f"row {t}: reward", one) for t, one in enumerate(columns["reward"])]),
+        _numbers("propensity", columns.get("propensity")),
         ids=columns.get("id"),
-        times=_if_complete(columns["at"]) if "at" in columns else None,
+        times=_numbers("at", columns.get("at")),
         holdout=None if holdout is None else np.array(holdout, dtype=np.bool_),
     )
 
 
-def _events(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+# -- lines ---------------------------------------------------------------------------------------------
+
+
+def _events(path: Path) -> Iterator[tuple[str, Any]]:
+    """The events of a file, each with the number of its line."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                event = json.loads(line.decode())
+            except (
+                ValueError,
+                RecursionError,
+            ) as error:  # bad UTF-8 and integers too long are ValueErrors too
+                if _is_cut(line, error):
+                    warn(f"{path}: line {number}, the last one, was cut and is left out", RuntimeWarning)
+                    return
+                begin = check.shown(line[:60].decode(errors="replace"))
+                why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+                raise ValueError(f"line {number} must be a JSON object, got {begin}: {why}") from None
+            check.require(isinstance(event, dict), f"line {number}", "a JSON object", event)
+            yield f"line {number}", event
+
+
+def _is_cut(line: bytes, error: Exception) -> bool:
+    """Whether a line is the beginning of a JSON object, without an end of line."""
+    if line.endswith(b"\n") or not line.lstrip().startswith(b"{"):
+        return False
+    if isinstance(error, UnicodeDecodeError):  # in the middle of a character, and nothing else is wrong
+        if error.reason != "unexpected end of data":
+            return False
         try:
-            event = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"line {number} must be a JSON object, got {check.shown(line[:60])}: {error}"
-            ) from None
-        check.require(isinstance(event, dict), f"line {number}", "a JSON object", event)
-        yield event
+            json.loads(line[: error.start].decode())
+        except json.JSONDecodeError as inner:
+            error = inner
+        except (ValueError, RecursionError):
+            return False
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    if error.msg.startswith("Unterminated string"):
+        return True
+    rest = error.doc[error.pos :].strip()
+    if "escape" in error.msg:
+        return len(rest) <= 5 and '"' not in rest  # less than \uXXXX
+    return rest in _NUMBER_BEGUN or any(word.startswith(rest) for word in _BEGUN)
 
 
-def _vectors(event: Mapping[str, Any], features: Features | None) -> Any:
-    """The offered vectors, (n, d)."""
-    vectors = event.get("vectors")
-    if vectors is not None:
-        return np.array(vectors, dtype=np.float64)
-    if features is None:
-        raise ValueError(
-            f"features must be given, as decision {event['id']!r} has context and ids but no vectors, got None"
-        )
-    made = features(event["context"], event["actions"])
-    return np.array(getattr(made, "vectors", made), dtype=np.float64)
+# -- tables --------------------------------------------------------------------------------------------
 
 
-def _features_of(spec: Mapping[str, Any]) -> Features | None:
-    """The feature map in a specification; None if there is none, or if this version has no maps."""
-    if spec.get("features") is None or importlib.util.find_spec("unipac.features") is None:
+def _parquet(path: Path) -> Any:
+    import polars
+
+    try:
+        return polars.read_parquet(path)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"the file must be a whole Parquet file, got {check.shown(why)}") from None
+
+
+def _set(t: int, one: Any, index: int) -> Any:
+    try:
+        return offered_vectors([list(row) for row in one], index)
+    except TypeError:
+        raise ValueError(f"row {t}: vectors must be a list of lists, got {check.shown(one)}") from None
+    except ValueError as error:
+        raise ValueError(f"row {t}: {error}") from None
+
+
+def _numbers(name: str, values: list[Any] | None) -> Any:
+    """A column of numbers; None if there is none, or one value is missing."""
+    if values is None:
         return None
-    maker: Features = importlib.import_module("unipac.features").from_json(spec["features"])
-    return maker
-
-
-def _if_complete(values: list[Any]) -> Any:
-    """The values as an array of numbers; None if one is missing."""
-    return None if any(one is None for one in values) else np.array(values, dtype=np.float64)
+    return if_complete(
+        [None if one is None else check.real(f"row {t}: {name}", one) for t, one in enumerate(values)]
+    )
 
 
 def _column_names(frame: Any) -> list[Any]:
@@ -200,12 +187,15 @@ def _column_names(frame: Any) -> list[Any]:
         return list(frame)
     names: Any = getattr(frame, "column_names", None)  # arrow
     names = getattr(frame, "columns", None) if names is None else names
-    check.require(names is not None, "frame", "a frame or a mapping of columns", type(frame))
+    check.require(hasattr(names, "__iter__"), "frame", "a frame or a mapping of columns", type(frame))
     return list(names)
 
 
-def _values(column: Any) -> list[Any]:
-    for name in ("to_pylist", "to_list", "tolist"):
-        if hasattr(column, name):
-            return list(getattr(column, name)())
+def _values(name: str, column: Any) -> list[Any]:
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            column = getattr(column, method)()
+            break
+    sound = hasattr(column, "__iter__") and not isinstance(column, (str, bytes, Mapping))
+    check.require(sound, name, "a column of values", column)
     return list(column)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -131,6 +136,7 @@ def render(
         place=place,
         library=Markup(_library()),
         config=_inline(CONFIG),
+        policy=_policy,
         # a function, because rendering the page fills the list of charts
         specs=lambda: _inline(specs),
     )
@@ -141,12 +147,50 @@ def _spec(panel: Panel) -> dict[str, Any]:
     spec: dict[str, Any] = draw(panel, page=True).to_dict(validate=False)
     for shared in ("$schema", "config"):
         spec.pop(shared, None)
+    tables: dict[str, Any] = spec.setdefault("datasets", {})
+    for holder in (spec, *spec.get("layer", ())):
+        data = holder.get("data", {})
+        if "format" in data:
+            kinds = data.pop("format")["parse"]
+            name = data.setdefault("name", f"data-{len(tables)}")
+            text = data.pop("values", tables.get(name))
+            tables[name] = _table(text, kinds) if isinstance(text, str) else text
     return spec
+
+
+def _table(text: str, kinds: Mapping[str, str]) -> dict[str, list[Any]]:
+    """A CSV as names and rows, from which the page makes records; Vega would compile code to read the CSV."""
+    names, *rows = csv.reader(StringIO(text))
+    return {
+        "names": names,
+        "rows": [[_cell(kinds[n], c) for n, c in zip(names, row, strict=True)] for row in rows],
+    }
+
+
+def _cell(kind: str, text: str) -> str | float | None:
+    if kind == "string":
+        return text
+    number = float(text or "nan")
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _inline(data: object) -> Markup:
     """Data as JSON that cannot close the script element around it."""
     return Markup(json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
+
+
+def _policy(scripts: Sequence[str]) -> Markup:
+    """What the page may do: run these scripts and no others, style itself, and load nothing from anywhere.
+
+    Vega writes the styles of a chart when it draws it, so these cannot be told beforehand. Its expressions are
+    interpreted (``ast``), not compiled, so that the page needs no ``unsafe-eval``.
+    """
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    rules = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'"
+    return Markup(f"{rules}; base-uri 'none'; form-action 'none'")
 
 
 @cache
