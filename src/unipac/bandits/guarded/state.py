@@ -15,6 +15,7 @@ from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.kernels import Rules
+from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level
@@ -194,10 +195,7 @@ def learned(heuristic: BanditAgent, x: Array, y: float, times: int) -> Any:
         other = _shallow(heuristic)
         other.state = step
         return other
-    known = AGENTS.get(type(heuristic).__name__) is type(heuristic)
-    other = (
-        heuristic._twin(_shallow(heuristic)) if known and hasattr(heuristic, "_twin") else _remade(heuristic)
-    )
+    other = _twin(heuristic)
     kernel, arguments, *inner = other._learn(x, y, 0, times)
     if inner:
         other._inner = inner[0]
@@ -218,9 +216,16 @@ def _shallow(heuristic: BanditAgent) -> Any:
     return other
 
 
-def _remade(heuristic: BanditAgent) -> Any:
-    """An equal agent that shares the ledger alone, by way of what would be saved."""
-    other = type(heuristic)(**heuristic.parameters)
-    give(heuristic._ledger, other)
-    other.state = other._restored(copy.deepcopy(heuristic._saved()))
+def _twin(heuristic: BanditAgent) -> Any:
+    """An equal agent with a state of its own, that shares the ledger."""
+    if AGENTS.get(type(heuristic).__name__) is not type(heuristic):  # who knows what a user's agent holds
+        other = type(heuristic)(**heuristic.parameters)
+        give(heuristic._ledger, other)
+        other.state = other._restored(copy.deepcopy(heuristic._saved()))
+        return other
+    other = _shallow(heuristic)
+    if isinstance(heuristic, LevelledAgent):
+        heuristic._lend(other)
+    else:
+        other.state = type(other.state)(*(array.copy() for array in other.state))
     return other

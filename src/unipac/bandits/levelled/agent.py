@@ -87,11 +87,10 @@ class LevelledAgent(BanditAgent):
             fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
         return self._hold(memory, bonus, fixed)
 
-    def _twin(self, twin: Any) -> Any:
-        """Give another object with these attributes levels of its own."""
+    def _lend(self, other: Any) -> None:
+        """Give another agent a copy of all that the kernels write into."""
         held = self._memory, self._bonus, self._fixed
-        twin._hold(*(None if array is None else array.copy() for array in held))
-        return twin
+        other._hold(*(None if array is None else array.copy() for array in held))
 
     def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
         """Let the kernels write into these arrays."""

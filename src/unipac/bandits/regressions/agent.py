@@ -117,11 +117,6 @@ class RegressionsAgent(BanditAgent):
     def _empty(self) -> Levels:
         return regressions(self._entries() or 1, self.dim, self.regularization)
 
-    def _twin(self, twin: Any) -> Any:
-        """Give another object with these attributes regressions of its own."""
-        twin.state = type(self.state)(*(array.copy() for array in self.state))
-        return twin
-
     def _saved(self) -> Saved:
         return saved(self.state)
 
