@@ -99,6 +99,12 @@ def check_horizon(cls):
     trace = agent.play(X, np.tile([0.5, 0.0], (600, 1)))
     assert trace.certificate[499] < 0.5 < trace.certificate[500:].min()
     assert (trace.certificate[500:] == math.sqrt(2.0)).all()
+    forgotten = cls(2, total_rounds=500, noise=0.01, norm=1.0)
+    forgotten.play(X, np.tile([0.5, 0.0], (300, 1)))
+    for _ in range(199):
+        forgotten.forget(forgotten.choose(X))  # a certificate was given, and δ covers T of them
+    assert forgotten.choose(X).certificate < 0.5
+    assert forgotten.choose(X).certificate == math.sqrt(2.0)
     with pytest.raises(TypeError, match="total_rounds"):
         cls(2)
     with pytest.raises(ValueError, match="absorb"):

@@ -223,8 +223,10 @@ def bounds(agent: BanditAgent, X: Array) -> Bounds:
     """As ``BanditAgent.bounds``; those of any action may refute the assumptions, as those of a chosen one do."""
     values = agent._bounds(X)
     if agent.certified and agent.consistent:
-        low, high = agent.reward_range or (-math.inf, math.inf)
-        upper, lower = np.minimum(values[2], high), np.maximum(values[3], low)
+        upper, lower = values[2], values[3]
+        if agent.reward_range is not None:
+            low, high = agent.reward_range
+            upper, lower = np.minimum(upper, high), np.maximum(lower, low)
         rows = int(lower.argmax()), int(upper.argmin()), *np.flatnonzero(lower > upper).tolist()
         if any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows):
             agent._refute()
