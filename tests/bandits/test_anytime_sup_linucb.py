@@ -86,3 +86,19 @@ def test_certificates_hold(variant, runs):
 @pytest.mark.parametrize("runs", regressions.RUNS)
 def test_an_eighth_of_the_noise_does_not_hold(variant, runs):
     regressions.check_too_little_noise(unipac.AnytimeSupLinUCB, runs, **VALID[variant])
+
+
+@pytest.mark.parametrize("radius", ["round", "both"])
+def test_forgotten_decisions_count_where_the_radius_counts_rounds(radius):
+    """Each of them had bounds, so each needs its share of δ: that of decision k is δ_l/(k(k+1))."""
+    X, delta = np.eye(40), 0.05
+    agent = unipac.AnytimeSupLinUCB(40, noise=1.0, radius=radius, nested=False, exploit="level", delta=delta)
+    agent.play(X, np.zeros((300, 40)))
+    part = delta / 2 / (2 if radius == "both" else 1)
+    seen = []
+    for k in (301, 1001):
+        while agent._number() < k - 1:
+            agent.forget(agent.choose(X))
+        seen.append(agent._radius(1, 40))
+        assert seen[-1] == pytest.approx(np.sqrt(2 * np.log(2 * 79 * k * (k + 1) / part)) + 1.0, rel=1e-12)
+    assert seen[1] > seen[0] + 0.2

@@ -95,11 +95,17 @@ def check_files_and_copies(make, folder):
 
 def check_horizon(cls):
     """After T rounds the errors are no longer covered by δ: S ‖y − x‖ is all that is certified."""
-    agent, X = cls(2, horizon=500, noise=0.01, norm=1.0), np.eye(2)
+    agent, X = cls(2, total_rounds=500, noise=0.01, norm=1.0), np.eye(2)
     trace = agent.play(X, np.tile([0.5, 0.0], (600, 1)))
     assert trace.certificate[499] < 0.5 < trace.certificate[500:].min()
     assert (trace.certificate[500:] == math.sqrt(2.0)).all()
-    with pytest.raises(ValueError, match="horizon must be"):
+    forgotten = cls(2, total_rounds=500, noise=0.01, norm=1.0)
+    forgotten.play(X, np.tile([0.5, 0.0], (300, 1)))
+    for _ in range(199):
+        forgotten.forget(forgotten.choose(X))  # a certificate was given, and δ covers T of them
+    assert forgotten.choose(X).certificate < 0.5
+    assert forgotten.choose(X).certificate == math.sqrt(2.0)
+    with pytest.raises(TypeError, match="total_rounds"):
         cls(2)
     with pytest.raises(ValueError, match="absorb"):
         agent.absorb([[1.0, 0.0]], [1.0])

@@ -138,3 +138,11 @@ def test_the_judge_finds_another_radius():
     search = unipac.LinGapE.made_for(instance, regularization=0.3)
     with pytest.raises(AssertionError):
         follow(search, instance, 0.31, 500, seed=1)
+
+
+def test_a_regularization_that_is_lost_to_rounding_is_refused():
+    with pytest.raises(ValueError, match="regularization must be at least 1e-10"):
+        unipac.LinGapE(np.eye(2), regularization=1e-11)
+    with pytest.raises(ValueError, match="regularization must be at least 1e-06"):
+        unipac.LinGapE(100.0 * np.eye(2), regularization=1e-7)
+    assert unipac.LinGapE(1e-3 * np.eye(2), regularization=1e-11).regularization == 1e-11

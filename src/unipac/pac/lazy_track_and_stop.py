@@ -23,6 +23,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac.linalg.design import Span
+from unipac.linalg.soundness import check_ratio
 from unipac.pac.best_arm import BestArm, better
 from unipac.pac.protocol.records import Request, Steps
 from unipac.theory import radii
@@ -42,6 +43,10 @@ class LazyTrackAndStop(BestArm):
 
     regularization: float = declare.regularization()
     step: float = parameter(default=0.02, check=check.probability, words="how far w moves in a round")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ratio(self.regularization, float(np.linalg.norm(self._X, axis=1).max()))
 
     def _steps(self) -> Steps:
         X, Z, best = self._X, self._Z, self._trivial()

@@ -26,6 +26,7 @@ from unipac._agents import agent
 from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg import ridge
+from unipac.linalg.soundness import check_ratio
 from unipac.pac.best_arm import BestArm
 from unipac.pac.protocol.records import Request, Steps
 from unipac.theory.kernels import mixture as _mixture
@@ -108,6 +109,10 @@ class LinGapE(BestArm):
     """
 
     regularization: float = declare.regularization()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ratio(self.regularization, float(np.linalg.norm(self._X, axis=1).max()))
 
     def _steps(self) -> Steps:
         X, Z, same = self._X, self._Z, self.targets is None

@@ -33,6 +33,7 @@ from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
+from unipac.linalg.soundness import check_growth
 
 
 @agent
@@ -72,19 +73,21 @@ class Guarded(BanditAgent):
         return cls(**{"heuristic": heuristic, "noise": instance.noise, "norm": instance.norm, **parameters})
 
     def _check_parameters(self) -> None:
-        state.check_heuristic(self.heuristic, self.action_norm)
+        state.check_parameters(self.heuristic, self.regularization, self.action_norm)
         self.heuristic = given = copy.copy(self.heuristic)
         self.dim, self.counts_many, self.draws = given.dim, given.counts_many, given.draws
-        # One that is a single regression on all data has that of the guard, or one of its own.
         self._single = vars(type(given)).get("single_regression", False) and given.fixed_actions is None
-        self._shared = self._single and given.regularization == self.regularization
+        self._shared = self._single and given.regularization == self.regularization  # that of the guard
         super()._check_parameters()
         self._rules = state.rules_of(self)
+
+    def __repr__(self) -> str:
+        return state.shown(super().__repr__(), self.heuristic)
 
     def _empty(self) -> Levels:
         self._scratch = state.Scratch()
         self._inner = copy.copy(self.heuristic)
-        self._inner._ledger = self._ledger  # it counts and draws as its guard does
+        state.give(self._ledger, self._inner)
         return state.empty(self.dim, self._rules)
 
     def _saved(self) -> state.Saved:
@@ -111,26 +114,23 @@ class Guarded(BanditAgent):
         if self._shared:
             return kernels.decide(self.state, self._rules, self._inner._confidence, X, work)
         k, level, count, last = kernels.look_and_guard(self.state, X, work)
-        if k < 0:
-            k = int(work.alive[self._inner._decide(X[work.alive[:count]], False)[0]])
+        k = state.picked(self._inner, X, work.alive[:count]) if k < 0 else k
         return k, level, *kernels.verdict(self.state, self._rules, k, last, work)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
+        check_growth(times, self.regularization, self.action_norm)
+        inner = () if self._shared else (state.learned(self._inner, x, y, times),)
         levels = self.state = state.with_room(self.state, self._rules, self.rounds + times)
         arguments = levels, self._rules, x, y, level, times, self._scratch.learning(levels)
-        if self._shared:
-            return kernels.learn_one, arguments
-        step = self._inner._learn(x, y, 0, times)
-        return state.learn_both, (self._inner, step, kernels.learn_one, arguments)
+        return kernels.learn_one, arguments, *inner
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         if not self._single or len(y) == 0:
             super()._play(X, y, truth, trace)
             return
         levels = self.state = state.with_room(self.state, self._rules, self.rounds + len(y))
-        guard = levels, self._rules, self._inner._memory, self._shared
-        rounds = X[None] if X.ndim == 2 else X, y, truth
-        refuted = kernels.play(*guard, *rounds, not self.consistent, record(trace))
+        rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
+        refuted = kernels.play(levels, self._rules, *rounds, not self.consistent, record(trace))
         self._ledger.rounds += len(y)
         if refuted:
             self._refute()

@@ -33,6 +33,9 @@ _learn_level = stack._learn
 
 NEVER = 1 << 40
 
+NARROWER = 1e-6
+"""By this relative amount the squared width of an explored round may have become narrower, by rounding alone."""
+
 
 class Rules(NamedTuple):
     """The constants of a guard, all of them float64."""
@@ -286,6 +289,8 @@ def learn(
 ) -> int:
     """Add ``times`` equal rounds, explored at ``level`` as long as they are wide, else free; how many are closed.
 
+    What is wide is decided here: with late rewards a round may have been wide when it was chosen, and no longer be.
+
     ``width2`` is the squared width of x on all data, NaN if it is not known.
     """
     first, once = int(np.int64(0)), int(np.int64(1))
@@ -293,7 +298,8 @@ def learn(
     explored = int(np.int64(0))
     if level > 0:
         evaluate_all(levels.rows, level + 1, level + 1, row, first, once, s.means, s.width2)
-        explored = max(once, stack.share(s.width2[0], level, times))
+        if s.width2[0] >= (1.0 - NARROWER) * 4.0**-level:  # else others were learned since it was chosen
+            explored = max(once, stack.share(s.width2[0], level, times))
     while times > 0:
         room = rules.gate * 4.0 ** (closed + 1.0) - rounds
         step = times if room >= times else max(1, math.floor(room))

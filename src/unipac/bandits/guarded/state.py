@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,13 +15,15 @@ from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.kernels import Rules
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.levelled.agent import LevelledAgent
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
-from unipac.linalg.soundness import check_factors
+from unipac.linalg.soundness import check_factors, check_ratio
 from unipac.registry import AGENTS
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
@@ -38,14 +41,15 @@ class Saved(NamedTuple):
     heuristic: Any
 
 
-def check_heuristic(heuristic: Any, action_norm: float) -> None:
-    """Refuse what cannot choose and learn under a guard."""
+def check_parameters(heuristic: Any, regularization: float, action_norm: float) -> None:
+    """Refuse what cannot choose and learn under a guard, and a λ that is too small for one."""
     fresh = isinstance(heuristic, BanditAgent) and heuristic.rounds == 0 and not heuristic.pending
     words = "a fresh bandit agent that absorbs rounds"
     check.require(fresh and heuristic.absorbs, "heuristic", words, heuristic)
     words = f"made for actions of norm {action_norm:g}, as its guard is"
     given = heuristic.action_norm
     check.require(given >= action_norm, "heuristic", words, f"action_norm={given:g}")
+    check_ratio(regularization, action_norm)
 
 
 def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
@@ -162,10 +166,66 @@ class Scratch:
         return self._learning[capacity]
 
 
-def learn_both(heuristic: BanditAgent, step: Step, kernel: Any, arguments: tuple[Any, ...]) -> None:
-    """Let a heuristic with a state of its own learn, and the guard last."""
-    if type(step) is tuple:
-        step[0](*step[1])
-    else:
-        heuristic.state = step
+# -- the heuristic -----------------------------------------------------------------------------
+
+
+def shown(text: str, heuristic: BanditAgent) -> str:
+    """The repr of a guard, with its heuristic as it was given: what that has learned is counted by the guard."""
+    own = repr(heuristic)
+    return text.replace(own, own[1:].rpartition(": ")[0])
+
+
+def picked(heuristic: BanditAgent, X: Array, alive: NDArray[np.int64]) -> int:
+    """The row of X that the heuristic picks from the alive; a ``ValueError`` if it is none of them."""
+    index = heuristic._decide(X[alive], False)[0]
+    sound = isinstance(index, (int, np.integer)) and 0 <= index < len(alive)
+    words = f"such that it picks one of {len(alive)} actions, 0 to {len(alive) - 1}"
+    check.require(sound, "heuristic", words, f"{index!r} from {type(heuristic).__name__}")
+    return int(alive[index])
+
+
+def learned(heuristic: BanditAgent, x: Array, y: float, times: int) -> Any:
+    """The heuristic after a round; that which is given has learned nothing, whatever is raised."""
+    step = heuristic._learn(x, y, 0, times)
+    if step is None:
+        raise TypeError(
+            f"_learn of {type(heuristic).__name__} must return a new state, or (kernel, arguments)"
+        )
+    if type(step) is not tuple:
+        other = _shallow(heuristic)
+        other.state = step
+        return other
+    other = _twin(heuristic)
+    kernel, arguments, *inner = other._learn(x, y, 0, times)
+    if inner:
+        other._inner = inner[0]
     kernel(*arguments)
+    return other
+
+
+def give(ledger: Ledger, agent: Any) -> None:
+    """Let an agent, and the ones inside it, count and draw as their guard does."""
+    while agent is not None:
+        agent._ledger, agent = ledger, getattr(agent, "_inner", None)
+
+
+def _shallow(heuristic: BanditAgent) -> Any:
+    """Another object with the same attributes."""
+    other = object.__new__(type(heuristic))
+    other.__dict__.update(heuristic.__dict__)
+    return other
+
+
+def _twin(heuristic: BanditAgent) -> Any:
+    """An equal agent with a state of its own, that shares the ledger."""
+    if AGENTS.get(type(heuristic).__name__) is not type(heuristic):  # who knows what a user's agent holds
+        other = type(heuristic)(**heuristic.parameters)
+        give(heuristic._ledger, other)
+        other.state = other._restored(copy.deepcopy(heuristic._saved()))
+        return other
+    other = _shallow(heuristic)
+    if isinstance(heuristic, LevelledAgent):
+        heuristic._lend(other)
+    else:
+        other.state = type(other.state)(*(array.copy() for array in other.state))
+    return other

@@ -75,15 +75,27 @@ class LevelledAgent(BanditAgent):
 
     def _held(self, levels: Levels) -> Levels:
         """These levels, in the memory that the kernels write into."""
-        memory, held = kernels.pack(levels, self._confidence)
-        single = np.empty((1, self.dim)), np.empty(1)
+        memory = kernels.packed(levels, self._confidence)
         bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
         fixed = None
         if self.fixed_actions is not None:
-            by = held
+            by = levels
             if bonus is not None:
-                by = kernels.scaled(held, top(held), self._confidence.scale, bonus)
+                S = top(levels)
+                bonus[:S] = self._confidence.scale * levels.beta[:S]
+                by = levels._replace(beta=bonus)
             fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
+        return self._hold(memory, bonus, fixed)
+
+    def _lend(self, other: Any) -> None:
+        """Give another agent a copy of all that the kernels write into."""
+        held = self._memory, self._bonus, self._fixed
+        other._hold(*(None if array is None else array.copy() for array in held))
+
+    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
+        """Let the kernels write into these arrays."""
+        held = kernels.levels_in(memory)
+        single = np.empty((1, self.dim)), np.empty(1)
         self._memory: Array = memory
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed

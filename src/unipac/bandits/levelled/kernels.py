@@ -38,11 +38,15 @@ _levels_of = jit(packing.unpacked_levels)
 _table_of = jit(fixed_actions.unpacked)
 
 
-def pack(levels: Levels, confidence: Confidence) -> tuple[State, Levels]:
-    """The state of an agent, and its levels, which share the memory."""
+def packed(levels: Levels, confidence: Confidence) -> State:
+    """The state of an agent."""
     last = np.zeros(1 + 2 * len(levels.size))
-    state = np.concatenate((np.array(confidence, dtype=np.float64), packing.packed_levels(levels), last))
-    return state, packing.unpacked_levels(state, _CONSTANTS)
+    return np.concatenate((np.array(confidence, dtype=np.float64), packing.packed_levels(levels), last))
+
+
+def levels_in(state: State) -> Levels:
+    """The levels of an agent, which share the memory of its state."""
+    return packing.unpacked_levels(state, _CONSTANTS)
 
 
 @jit

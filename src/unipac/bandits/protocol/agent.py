@@ -9,8 +9,8 @@ capabilities, and writes four methods:
     _learn(x, y, level, times)   what learning a reward takes; ``level`` is that of the decision, 0 for a logged round
 
 ``_learn`` changes nothing. It checks and prepares, and returns a new state, or (kernel, arguments): a compiled function
-that writes into the arrays of the state. ``_commit`` then counts the round and, as its last step, assigns the state or
-runs the kernel: an exception leaves all of it undone or none.
+that writes into the arrays of the state; an agent inside this one that has learned may come third. ``_commit`` then
+counts the round and, as its last step, assigns the state or runs the kernel: an exception leaves all undone or none.
 
 Families that must be faster replace what is made of these: ``_decide``, ``_reward``, ``_absorb``, ``_play``.
 """
@@ -40,7 +40,7 @@ from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
 
 Step = tuple[Any, ...]
-"""What ``_learn`` returns: a plain tuple (kernel, arguments), or a named one, the new state."""
+"""What ``_learn`` returns: a plain tuple (kernel, arguments) or (kernel, arguments, inner agent), or a new state."""
 
 LARGEST_DIM = 2**16
 ONCE = 1
@@ -148,8 +148,7 @@ class BanditAgent(Agent):
         X = self._action_set(actions)
         check_norms("actions", X, self.action_norm)
         with self._lock:
-            mean, _, ucb, lcb = self._clipped(X)
-        return Bounds(mean, ucb, lcb)
+            return many.bounds(self, X)
 
     def _without_ids(self, progress: dict[str, Any]) -> dict[str, Any]:
         rest = {name: value for name, value in progress.items() if name != "surplus"}
@@ -317,10 +316,7 @@ class BanditAgent(Agent):
 
     def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """As ``_bounds``, within the range of the rewards."""
-        mean, width, ucb, lcb = self._bounds(X)
-        if self.reward_range is not None:
-            ucb, lcb = np.clip(ucb, *self.reward_range), np.clip(lcb, *self.reward_range)
-        return mean, width, ucb, lcb
+        return many.clipped(self, *self._bounds(X))
 
     def _reward(self, waiting: Decision, value: float, times: int) -> Step:
         """The step that learns the reward of a decision that waited for it."""
@@ -355,6 +351,10 @@ class BanditAgent(Agent):
         """The least and the largest level that a decision can have."""
         return 0, 64
 
+    def _number(self) -> int:
+        """How many decisions there were, forgotten ones too: that of the next, from 0."""
+        return self._ledger.number()
+
     def _has_level(self, level: int) -> bool:
         """Whether a decision that waits for its reward can have this level."""
         return True
@@ -364,11 +364,13 @@ class BanditAgent(Agent):
         ledger, compiled = self._ledger, type(step) is tuple
         if step is None:
             raise TypeError("_learn must return a new state, or (kernel, arguments), got None")
-        kernel, arguments = step if compiled else (None, ())
+        kernel, arguments, *inner = step if compiled else (None, ())
         if id_ is not None:
             del ledger.pending[id_]
             ledger.surplus -= times - 1
         ledger.rounds += times
+        if inner:
+            self._inner = inner[0]
         if compiled:
             kernel(*arguments)
         else:

@@ -20,7 +20,7 @@ from unipac.bandits.protocol.inputs import (
     offered_rounds,
     truth_vector,
 )
-from unipac.bandits.protocol.records import Trace, empty_trace, write_gaps
+from unipac.bandits.protocol.records import Bounds, Trace, empty_trace, write_gaps
 from unipac.envs import BanditInstance, Rounds
 
 if TYPE_CHECKING:
@@ -208,6 +208,30 @@ def decide(
         certificate, refuted = agent._certify(best, min(ucb, high), max(lcb, low))
     ucb, lcb = min(max(ucb, low), high), min(max(lcb, low), high)
     return int(index), int(level), mean, width, ucb, lcb, certificate, refuted
+
+
+def clipped(
+    agent: BanditAgent, mean: Array, width: Array, ucb: Array, lcb: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Bounds of actions, within the range of the rewards."""
+    if agent.reward_range is not None:
+        ucb, lcb = np.clip(ucb, *agent.reward_range), np.clip(lcb, *agent.reward_range)
+    return mean, width, ucb, lcb
+
+
+def bounds(agent: BanditAgent, X: Array) -> Bounds:
+    """As ``BanditAgent.bounds``; those of any action may refute the assumptions, as those of a chosen one do."""
+    values = agent._bounds(X)
+    if agent.certified and agent.consistent:
+        upper, lower = values[2], values[3]
+        if agent.reward_range is not None:
+            low, high = agent.reward_range
+            upper, lower = np.minimum(upper, high), np.maximum(lower, low)
+        rows = int(lower.argmax()), int(upper.argmin()), *np.flatnonzero(lower > upper).tolist()
+        if any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows):
+            agent._refute()
+    mean, _, ucb, lcb = clipped(agent, *values)
+    return Bounds(mean, ucb, lcb)
 
 
 def play_rounds(
