@@ -169,7 +169,10 @@ def test_exclude():
         with pytest.raises(ValueError, match="exclude must be"):
             d.decide(row, ["a", "b", "c"], exclude=unsound)
     plain = deployed()
-    assert plain.decide(None, X, exclude=[0, 2]).index == 0  # of what is left
+    assert plain.decide(None, X, exclude=iter([0, 2])).index == 0  # of what is left
+    for unsound in ("0", [7], [0, 1, 2]):
+        with pytest.raises(ValueError, match="exclude must be"):
+            plain.decide(None, X, exclude=unsound)
     np.testing.assert_array_equal(plain.decide(None, X, exclude=[0, 2]).action, X[1])
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from unipac import _checks as check
 from unipac._actions import Actions, Label
 from unipac._arrays import Array
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
+from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
 from unipac.features.tables import row_of
 
@@ -32,10 +32,9 @@ def offer(
     labels = actions.labels if type(actions) is Actions else None
     given = agent.fixed_actions if actions is None else actions
     X = action_array("actions", given.vectors if labels is not None else given, agent.dim).copy()
-    if exclude:
-        names = range(len(X)) if labels is None else labels
-        left = [k for k, name in enumerate(names) if name not in exclude]
-        check.require(len(left) > 0, "exclude", "such that an action is left", exclude)
+    names = range(len(X)) if labels is None else labels
+    if excluded := excluded_ids(exclude, names):
+        left = [k for k, name in enumerate(names) if name not in excluded]
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
     return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)
