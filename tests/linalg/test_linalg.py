@@ -328,14 +328,14 @@ def test_products_are_those_of_single_actions(n, d):
 def test_rounds_call_no_blas():
     """Nowhere in the kernels of a round, nor in what they import: threads cost more than a choice takes."""
     package = Path(unipac.__file__).parent
-    found, waiting = set(), {package / "bandits" / "base" / "rounds.py"}
+    found, waiting = set(), {package / "bandits" / "levelled" / "kernels.py"}
     while waiting:
         path = waiting.pop()
         found.add(path)
         waiting |= _jit._imported(path) - found
     assert package / "linalg" / "fast" / "argmax.py" in found
     assert [call for path in sorted(found) for call in calls_of_blas(path)] == []
-    assert calls_of_blas(package / "bandits" / "base" / "ball.py")  # negative control
+    assert calls_of_blas(package / "linalg" / "design.py")  # negative control
 
 
 def calls_of_blas(path):
