@@ -1,29 +1,33 @@
 """The drift alarm: rings for a turned parameter, falsely with probability at most α."""
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unipac
 from helpers.any_checks import few_enough
-from unipac.deployment.drift import EVERY, Alarm
+from unipac.deployment import drift
+from unipac.deployment.drift import EVERY, FLOOR, Alarm
 
 D, R, ALPHA, CHANGE = 5, 0.5, 0.05, 3000
 
 
-def rings_at(seed, rounds, *, told=R, turn=0.0, change=CHANGE):
-    """After how many rounds it rings, or None; actions are the best of ten for the first parameter."""
+def rings_at(seed, rounds, *, noise=R, told=None, turn=0.0, change=CHANGE, alpha=ALPHA):
+    """After how many rounds it rings, or None; actions are the best of ten for the first parameter, of norm 1."""
     rng = np.random.default_rng(seed)
+    told = noise if told is None else told
     before = np.eye(D)[0]
     after = math.cos(turn) * before + math.sin(turn) * np.eye(D)[1]
-    alarm = Alarm(D, told, 1.0, ALPHA)
+    alarm = Alarm(D, told, 1.0, alpha)
     for first in range(0, rounds, 500):
         X = rng.standard_normal((500, 10, D))
         X /= np.linalg.norm(X, axis=2, keepdims=True)
         X = X[np.arange(500), (X @ before).argmax(axis=1)]
         means = np.where(np.arange(first, first + 500) < change, X @ before, X @ after)
-        y = means + R * rng.standard_normal(500)
+        y = means + noise * rng.standard_normal(500)
         for k in range(500):
             alarm.learn(X[k], y[k], first + k)
         if alarm.state.alarm:
@@ -55,6 +59,91 @@ def test_understated_noise_rings():
     false = sum(rings_at(2 * 10**4 + seed, 10_000, told=0.4 * R) is not None for seed in range(20))
     print(f"understated noise: {false} of 20")
     assert false > 10
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-9])
+@pytest.mark.parametrize("runs", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_false_alarms_with_little_noise(noise, runs):
+    """Null: with R far below ‖μ*‖ = 1 it rings within 20,000 rounds in at most α = .01 of the runs.
+
+    A floor of 1e-10 in normal equations rang in all runs with R = 1e-5, at the first look, after 525 rounds.
+    """
+    false = sum(
+        rings_at(3 * 10**4 + seed, 20_000, noise=noise, alpha=0.01) is not None for seed in range(runs)
+    )
+    print(f"R = {noise}: false alarms {false} of {runs}")
+    few_enough(false, runs, 0.01, "false alarms")
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-9])
+@pytest.mark.parametrize("runs", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_turns_are_found_with_little_noise(noise, runs):
+    """Control of the test above: a turn by 60° is found at the next look, and understated noise rings."""
+    found = [
+        rings_at(4 * 10**4 + seed, 3500, noise=noise, turn=math.pi / 3, alpha=0.01) for seed in range(runs)
+    ]
+    assert all(at is not None and CHANGE < at <= CHANGE + EVERY for at in found)
+    wrong = [
+        rings_at(5 * 10**4 + seed, 10_000, noise=noise, told=0.3 * noise, alpha=0.01) for seed in range(5)
+    ]
+    assert all(at is not None for at in wrong)
+
+
+def test_the_floor_is_in_the_threshold():
+    """The threshold has f S²/(2R²), which counts only where noise is absurdly small; then nothing rings."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.7, 0.7, (300, 2))
+    for noise, norm in ((1e-12, 3.0), (1e-200, 1.0), (0.5, 1.0)):
+        alarm = Alarm(2, noise, 1.0, ALPHA, norm)
+        for k in range(300):
+            alarm.learn(X[k], 0.6 * X[k, 0] + 0.8 * X[k, 1], k)
+        floor = FLOOR * max(1.0, (X[:200] ** 2).sum() / 2)
+        with np.errstate(over="ignore"):
+            right = math.log(6 / ALPHA) + 0.5 * (math.sqrt(floor) * norm / np.float64(noise)) ** 2
+        assert alarm.state.threshold == pytest.approx(right)
+        assert not alarm.state.alarm
+
+
+def test_a_change_in_a_few_directions():
+    """Rounds span one line of twenty: what rounding leaves in the other directions explains no change."""
+    x = np.random.default_rng(5).standard_normal(20)
+    x /= np.linalg.norm(x)
+    alarm, noise = Alarm(20, 0.1, 1.0, ALPHA), np.random.default_rng(6)
+    for k in range(4000):
+        alarm.learn(x, (1.0 if k < 2000 else -1.0) + 0.1 * noise.standard_normal(), k)
+    assert 2000 <= alarm.state.seq < 2000 + 2 * EVERY
+
+
+def test_nothing_is_learned_until_it_is_kept():
+    """``after`` may be thrown away, at a test, too: the next round then counts as if it had not been."""
+    rng = np.random.default_rng(1)
+    one, other = Alarm(2, R, 1.0, ALPHA), Alarm(2, R, 1.0, ALPHA)
+    for k in range(460):
+        x, y = rng.uniform(-0.7, 0.7, 2), rng.standard_normal()
+        one.learn(x, y, k)
+        other.after(-x, 7.0, k)
+        other.learn(x, y, k)
+    numbers, arrays = one.saved()
+    others, twins = other.saved()
+    assert numbers == others
+    assert all(np.array_equal(arrays[name], twins[name]) for name in arrays)
+    again = Alarm(2, R, 1.0, ALPHA)
+    again.restore(numbers, arrays)
+    for k in range(460, 900):
+        x, y = rng.uniform(-0.7, 0.7, 2), rng.standard_normal()
+        one.learn(x, y, k)
+        again.learn(x, y, k)
+    assert one.state == again.state
+    assert one.state.statistic > -100
+
+
+def test_no_blas():
+    """No product that may start threads: not in the kernels, nor around them."""
+    nodes = list(ast.walk(ast.parse(Path(drift.__file__).read_text())))
+    assert not [node for node in nodes if isinstance(node, ast.MatMult)]
+    words = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    words |= {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert not words & {"dot", "matmul", "linalg", "einsum", "tensordot", "lapack", "blas"}
 
 
 def test_statistic_is_its_definition():

@@ -58,6 +58,8 @@ SENSIBLE = {
     "anchors": 3,
     "mass": 1.0,
     "pool": 3,
+    "pending": 0,
+    "scaling": "span",
     "stage": 1,
     "t": 3.0,
     "value_norm": 1.0,

@@ -22,6 +22,9 @@ Radius = Literal["theorem", "determinant", "mixture"]
 LARGEST_LEVEL = 400
 """4^-400 is far below the smallest accuracy for which there are finite bounds."""
 
+LATE = 1e-6
+"""An explored round whose reward is late still counts as wide if its squared width is 4^-l up to this part of it."""
+
 
 def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0) -> int:
     """The most rounds that level l can hold: the largest m with (m − 1) log(1 + 4^-l) ≤ d log(1 + mL²/(dλ)).
@@ -39,9 +42,18 @@ def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: f
     return _level_size(d, check.count("level", level, most=LARGEST_LEVEL), ratio)
 
 
+def late_level_size(dim: int, level: int, regularization: float = 1.0, action_norm: float = 1.0) -> int:
+    """``level_size`` for a level that also takes rounds with a squared width down to 4^-l (1 − ``LATE``).
+
+    It is at most a few millionths more than ``level_size``: mostly the same number.
+    """
+    ratio = action_norm**2 / (dim * regularization)
+    return _level_size(dim, level, ratio, LATE)
+
+
 @functools.lru_cache(maxsize=4096)
-def _level_size(d: int, level: int, ratio: float) -> int:
-    step = math.log1p(math.ldexp(1.0, -2 * level))
+def _level_size(d: int, level: int, ratio: float, narrower: float = 0.0) -> int:
+    step = math.log1p(math.ldexp(1.0 - narrower, -2 * level))
 
     def excess(m: float) -> float:
         return (m - 1.0) * step - d * math.log1p(m * ratio)

@@ -15,7 +15,7 @@ import math
 from unipac import _checks as check
 from unipac._constants import TIE
 from unipac.theory import radii
-from unipac.theory.bounds import level_size, steady_from
+from unipac.theory.bounds import late_level_size, level_size, steady_from
 
 
 def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularization: float = 0.0) -> float:
@@ -96,6 +96,7 @@ def guarded_mistake_bound(
     delta: float,
     *,
     gate: float = 16.0,
+    pending: int = 0,
     noise: float = 1.0,
     norm: float = 1.0,
     regularization: float = 1.0,
@@ -106,10 +107,24 @@ def guarded_mistake_bound(
     N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l*, where l* is the last level with l = 1 or 4 b_{l−1} 2^-(l−1) > ε
     and b_l is the mixture radius with (δ/2)/(l(l+1)) after g d 4^l + Σ_{j ≤ l} ``level_size``(j) rounds.
 
+    If rewards are late, N_ε ≤ (1 + τ) Σ_{l ≤ l*} size(l) + g d 4^l* + τ. Here at most τ others wait whenever a decision
+    is made, none is forgotten, and all rewards come as the sets allow (``docs/guide/late_rewards.md``). Proof:
+
+    - A decision has the same largest gap as before: its levels were closed when it was made. So a mistake was explored
+      at a level l ≤ l*, or was made before level l* closed.
+    - Level l* closes when g d 4^l* rounds are learned, and τ decisions may wait then: at most g d 4^l* + τ came before.
+    - When its reward comes, an explored decision is stored if it is still wide in its level, else it counts as free.
+      Those stored at level l are at most size(l), as if rewards were not late. One that is not stored was wide when it
+      was made, and closed levels up to l change only if a decision explored at a level up to l is stored. So one was,
+      while it waited: charge it to that one. At most τ wait at that moment, so each stored decision is charged τ times.
+
     >>> guarded_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 4 b_1/2 = 0.75 < 2: level 1, 12 + 16 · 4
     76.0
+    >>> guarded_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1, pending=3)  # 4 · 12 + 16 · 4 + 3
+    115.0
     """
     eps = check.positive("eps", eps)
+    waiting = check.count("pending", pending, least=0, most=2**31)
     gate = check.positive("gate", gate)
     dim = check.count("dim", dim, most=2**31)
     regularization = check.positive("regularization", regularization)
@@ -121,9 +136,11 @@ def guarded_mistake_bound(
     while level <= steady or gap > eps:
         level += 1
         size = level_size(dim, level, regularization, action_norm)
+        if waiting > 0:
+            size = late_level_size(dim, level, regularization, action_norm)
         total += size
         if gap > eps or level == 1:
-            bound = total + gate * dim * 4.0**level
+            bound = (1.0 + waiting) * total + gate * dim * 4.0**level + waiting
         members += size
         growth = (gate * dim * 4.0**level + members) * action_norm**2 / (dim * regularization)
         radius = radii.mixture(
@@ -147,6 +164,7 @@ def anytime_mistake_bound(
     nested: bool = True,
     all_data: bool = True,
     pool: int = 0,
+    pending: int = 0,
     noise: float = 1.0,
     norm: float = 1.0,
     regularization: float = 1.0,
@@ -162,6 +180,10 @@ def anytime_mistake_bound(
     "pool" is R √(2 log(2N(m+1)(m+2)/δ_l)) + √λ S for N = n(n+1)/2 directions of n vectors and m = ``level_size``(l).
     "round" grows with the rounds, so its bound is infinite.
 
+    If decisions are made while others wait for their rewards (``pending`` > 0), the bound is infinite: nothing is
+    proven. A round is stored because it was wide when it was chosen, and need not be so when its reward comes: nothing
+    bounds how many a level stores.
+
     >>> anytime_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 4 b_1/2 < 2 and 2 b_1/2 < 2: level 1 alone
     12.0
     """
@@ -173,7 +195,7 @@ def anytime_mistake_bound(
     action_norm = check.positive("action_norm", action_norm)
     share = check.probability("delta", delta) / (2.0 if check.flag("all_data", all_data) else 1.0)
     assumed = {"noise": noise, "norm": norm, "regularization": regularization}
-    if radius == "round":
+    if radius == "round" or check.count("pending", pending, least=0, most=2**31) > 0:
         return math.inf
     total, members, stored, exploited = 0, 0, 0, 0.0
     level, before, width = 0, math.inf, math.inf

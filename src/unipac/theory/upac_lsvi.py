@@ -87,7 +87,7 @@ def upac_lsvi_mistake_bound(
     radius: str = "monotone",
     regularization: float = 1.0,
     replan_factor: float = 1.05,
-) -> int:
+) -> float:
     """With probability 1 − 3δ, for all ε at once: at most this many episodes of UPACLSVI have a gap above ε.
 
     One δ is for the bounds of the agent, one for all sets of next states (not needed for "vertex"), one for this:
@@ -99,7 +99,8 @@ def upac_lsvi_mistake_bound(
     of decreasing height. Level l of a block has ``level_size`` places of height √f (B + B')_{l−1} 2^-(l−1), at most 1;
     B and B' are the radii for the sets of V* and for all sets, at their largest. Each feature with counts alone has
     4^l places with 4^(l−1) ≤ λ + n < 4^l, whose height is that of n = 4^(l−1)/f − λ visits. The bound is the largest m
-    for which m ε/2 is at most all this.
+    for which m ε/2 is at most all this. It is infinite if ε is so small that even the lowest place may exceed it: there
+    are places of 40 levels.
 
     Args:
         eps: ε, for rewards in [0, 1].
@@ -123,8 +124,9 @@ def upac_lsvi_mistake_bound(
     places = _places(sizes, delta, radius, lam, f * (1.0 + 1e-6))
     ranges = H * (H - 1) / 2
     slope = math.e / (math.e - 1) * ranges * (places[-1][0] if places else 0.0)
-    check.require(slope < eps / 2, "eps", f"larger than {2 * slope:g}", eps)
-    i = max(1, math.ceil(math.log2(H / eps)))
+    if slope >= eps / 2:
+        return math.inf
+    i = max(1, math.ceil(math.log2(H) - math.log2(eps)))
     fixed = sizes.features * H + (ranges + H) * math.log(i * (i + 1) / delta)
 
     def excess(m: int) -> float:

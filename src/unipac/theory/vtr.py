@@ -54,6 +54,7 @@ def vtr_mistake_bound(
     regularization: float = 1.0,
     value_norm: float = 1.0,
     homogeneous: bool = False,
+    scaling: str = "span",
     nested: bool = True,
     likelihood: bool = False,
     certificates: bool = False,
@@ -72,7 +73,8 @@ def vtr_mistake_bound(
     (``homogeneous``), widths in the plan are at most √2 times those at the visit, unless some det Σ_l has doubled
     since. So v has the factor √2, stages share the levels (the largest v go to the largest H − h), and each doubling
     adds B: Σ_{l≤l*} d log2(1 + n_l X²/(dλ)) doublings in all. Visits above level l* + 1 count as visits of that level;
-    l* minimises the bound. The bound is infinite if ε is so small that features too short to be stored matter.
+    l* minimises the bound. If values are then scaled by H at all stages (``scaling`` "horizon"), H replaces H − h. The
+    bound is infinite if ε is so small that features too short to be stored matter.
 
     Args:
         eps: ε.
@@ -83,6 +85,7 @@ def vtr_mistake_bound(
         regularization: λ.
         value_norm: X, a bound on ‖Σ φ(s, a, s') V(s')‖ for V with values in [0, 1].
         homogeneous: whether all stages have one regression.
+        scaling: "span" or "horizon": what values are divided by before a regression. Of no effect unless homogeneous.
         nested: whether levels are nested (NestedVTR) or disjoint (UPACVTR).
         likelihood: whether the likelihood set takes half of δ.
         certificates: bound the number of large certificates instead, for ``targets="widest"``.
@@ -98,6 +101,13 @@ def vtr_mistake_bound(
     B, lam = check.nonnegative("norm", norm), check.positive("regularization", regularization)
     X = check.positive("value_norm", value_norm)
     alike = check.flag("homogeneous", homogeneous)
+    # A regression knows <θ, x> up to w = 2 β ‖x‖, where x integrates (V − offset)/u. So the plan knows P_h V up to u w.
+    # Values after stage h range over H − h, and the plan clips: the error is at most min(H − h, u w). "span" has
+    # u = max V − min V <= H − h, "horizon" with one regression for each stage has u = H − h. Both have an error of at
+    # most (H − h) min(1, w) = (H − h) v. One regression for all stages with "horizon" has u = H at each of them (see
+    # mdp.mixture.regression.kernels.scaling): min(H − h, H w) <= H v, and this may exceed (H − h) v.
+    # B stays: it is the most that a clipped episode can lose, and so the most that a doubling can cost.
+    by_horizon = check.one_of("scaling", scaling, ("span", "horizon")) == "horizon" and alike
     nested, half = check.flag("nested", nested), check.flag("likelihood", likelihood)
     twice = 2.0 if check.flag("certificates", certificates) else 1.0
     ranges = H * (H - 1) / 2
@@ -106,7 +116,8 @@ def vtr_mistake_bound(
     share = delta / (1 if alike else H - 1) / (2 if half else 1) / (2 if nested else 1)
     factor = twice * (math.sqrt(2.0) if alike else 1.0)
     first, values, sizes, doublings = _levels(d, lam, B, X, share, factor, nested)
-    if eps < 2 * factor * ranges * first * NEGLIGIBLE * X / math.sqrt(lam):
+    most = H * (H - 1) if by_horizon else ranges
+    if eps < 2 * factor * most * first * NEGLIGIBLE * X / math.sqrt(lam):
         return math.inf
     i = max(1, math.ceil(math.log2(H / eps)))
     chance = ranges * math.log(2 * i * (i + 1) / delta)
@@ -122,8 +133,11 @@ def vtr_mistake_bound(
         extra = chance + ranges * sum(doublings[:last])
 
         def excess(m: int, levels: int = last + 1, extra: float = extra) -> float:
-            fills = [_filled(k * m, values, sizes, levels) for k in range(H)]
-            total = sum((H - k) * (fills[k] - fills[k - 1]) for k in range(1, H))
+            if by_horizon:
+                total = H * _filled((H - 1) * m, values, sizes, levels)
+            else:
+                fills = [_filled(k * m, values, sizes, levels) for k in range(H)]
+                total = sum((H - k) * (fills[k] - fills[k - 1]) for k in range(1, H))
             return math.e / (math.e - 1) * (total + extra) - m * eps / 2
 
         if best == math.inf or excess(int(best)) < 0.0:  # otherwise this l* does not improve the bound

@@ -4,9 +4,10 @@
 
 An action is evaluated in all levels only if it may win. First the outermost level, usually the tightest, bounds
 all actions at once. Then the action with the largest bound is evaluated in all levels, again and again, until
-some value exceeds all remaining bounds. In large problems the bounds come from a matrix product and are raised
-by more than their rounding error. Hence the winner is always the first maximiser of the ucb that
-``evaluate.evaluate_all`` computes, however the bounds were computed.
+some value exceeds all remaining bounds. If that takes long, one pass evaluates all actions that may still win.
+In large problems the bounds come from a matrix product and are raised by more than their rounding error. Hence
+the winner is always the first maximiser of the ucb that ``evaluate.evaluate_all`` computes, however the bounds
+were computed.
 
 The product is a kernel of this library. BLAS is as fast on one core, but it wakes threads, which takes longer
 than a choice, and even longer if other processes use the cores.
@@ -38,6 +39,9 @@ PIECE = 16
 
 TRIALS = 16
 """Number of single evaluations that cost about as much as a product for another level."""
+
+SCAN = 4
+"""Number of products of an evaluation that take as long as a scan takes for one action."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -154,17 +158,33 @@ def race(
 
     Returns -1 if ``patience`` actions were evaluated and more remain in the race: the caller then tightens the
     bounds and calls again.
+
+    Each of the first trials takes the largest bound, which costs a scan of all bounds. If many actions tie, that
+    would be quadratic. So after as many scans as cost about what all evaluations would, one pass in the order of
+    the actions evaluates all that may still win. The winner is the same: the first maximiser of the ucb.
     """
+    n, d = X.shape
     lowest = int(np.int64(1))
     best = -math.inf
     leader = -1
     trials = 0
+    scans = TRIALS + S * d * d // SCAN
+    at = 0
     while True:
-        k = first_largest(work.bound)
-        if work.exact[k]:
-            if k != leader:  # evaluated before the bounds were tightened
-                evaluate_all(levels.rows, lowest, S, X, k, k + 1, means, width2)
-            return k
+        if trials < scans or at == n:
+            k = first_largest(work.bound)
+            if work.exact[k]:
+                if k != leader:  # evaluated before the bounds were tightened
+                    evaluate_all(levels.rows, lowest, S, X, k, k + 1, means, width2)
+                return k
+        else:
+            while at < n and (
+                work.exact[at] or work.bound[at] < best or (work.bound[at] == best and at > leader)
+            ):
+                at += 1
+            if at == n:
+                continue
+            k = at
         if trials == patience:
             return -1
         evaluate_all(levels.rows, lowest, S, X, k, k + 1, work.trial_mean, work.trial_width2)

@@ -134,6 +134,7 @@ class MixtureAgent(MixtureInputs):
             regularization=self.regularization,
             value_norm=self._value_norm,
             homogeneous=self.homogeneous,
+            scaling=self.scaling,
             likelihood=self._rules.likelihood,
         )
 
