@@ -12,7 +12,7 @@ def test_ucb_advantage_is_what_its_pseudo_code_says():
     S, A, H = 2, 2, 2
     mdp = RandomMDP(S, A, H, seed=2, pooled=False)
     agent = UCBAdvantage(S, A, horizon=H, delta=0.9, total_episodes=1, reference_factor=0.005)
-    slow = judge.UCBAdvantage(S, A, H, 0.9, total_episodes=1, reference_factor=0.005)
+    slow = judge.UCBAdvantage(S, A, H, 0.9, episodes=1, reference_factor=0.005)
     rng = np.random.default_rng(0)
     for k in range(20_000):
         if k % 100 == 0:

@@ -16,9 +16,9 @@ def test_ucbvi_is_what_its_pseudo_code_says(pooled, variant):
     S, A, H = 3, 2, 3
     mdp = RandomMDP(S, A, H, seed=5, pooled=pooled, by_pair=True)
     bonus = "hoeffding" if variant == "hoeffding" else "bernstein"
-    told = {"rewards": mdp.rewards(), "episodes": 1, "bonus": bonus, "third_term": variant == "bernstein"}
-    agent = UCBVI(S, A, horizon=H, homogeneous=pooled, delta=0.9, **told)
-    slow = judge.UCBVI(S, A, H, 0.9, pooled=pooled, **told)
+    told = {"rewards": mdp.rewards(), "bonus": bonus, "third_term": variant == "bernstein"}
+    agent = UCBVI(S, A, horizon=H, homogeneous=pooled, delta=0.9, total_episodes=1, **told)
+    slow = judge.UCBVI(S, A, H, 0.9, pooled=pooled, episodes=1, **told)
     for k in range(1500):
         plan = agent._plan()
         slow.plan()

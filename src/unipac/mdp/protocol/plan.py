@@ -16,6 +16,7 @@ class Plan(NamedTuple):
     The policy may remember a *level* from one stage to the next, an index p from 0 to P − 1; FLUTE does, other agents
     have P = 1.
 
+    >>> import numpy as np
     >>> plan = Plan(np.zeros((2, 1, 3), int), np.zeros((2, 1, 3), int), np.full(3, 2.0), lower=None, fresh=True)
     >>> plan.action.shape, plan.bound.tolist()                  # H = 2 stages, one level, 3 states
     ((2, 1, 3), [2.0, 2.0, 2.0])
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
 class Episode(NamedTuple):
     """A finished episode, as arrays of length n ≤ H.
 
+    >>> import numpy as np
     >>> states, zeros, following = np.array([0, 1]), np.zeros(2, int), np.array([1, -1])
     >>> episode = Episode(states, action=zeros, level=zeros, reward=np.ones(2), following=following)
     >>> float(episode.reward.sum()), int(episode.following[-1])
