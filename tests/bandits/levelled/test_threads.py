@@ -134,7 +134,7 @@ class Adding(BanditAgent):
     def _learn(self, x, y, level, times):
         total = self.state.total[0]
         time.sleep(1e-6)  # lets other threads run
-        self.state.total[0] = total + y
+        return self.state._replace(total=np.array([total + y]))
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -168,7 +168,7 @@ def test_every_method_holds_the_lock(name, monkeypatch, tmp_path):
 
         monkeypatch.setattr(agent, inner, call)
 
-    inside = ("_decide", "_reward", "_absorb", "_play", "_bounds", "_waiting", "_saved", "_progress")
+    inside = ("_decide", "_reward", "_absorb", "_play", "_bounds", "_commit", "_saved", "_progress")
     for inner in inside:
         watched(inner)
     agent.update(agent.choose(), 0.5)
