@@ -57,7 +57,7 @@ def test_a_scaled_bonus_changes_the_choice_alone(variant, scale, fixed):
 def test_a_range_of_rewards_is_for_what_is_said(name, fixed, scale):
     """Bounds are clipped when reported, certificates follow; the choice is as without a range."""
     rng = np.random.default_rng(6)
-    low, high = -0.2, 0.45
+    low, high = -0.4, 0.4
     X = action_sets(rng, 3, 200, 5, "arms" if fixed else "unit")
     X *= 0.7
     rewards = X @ np.array([0.3, 0.2, -0.4]) + 0.1 * rng.standard_normal((200, 1))

@@ -168,7 +168,7 @@ def test_every_method_holds_the_lock(name, monkeypatch, tmp_path):
 
         monkeypatch.setattr(agent, inner, call)
 
-    inside = ("_decide", "_reward", "_commit", "_absorb", "_play", "_bounds", "_saved", "_progress")
+    inside = ("_decide", "_reward", "_absorb", "_play", "_bounds", "_commit", "_saved", "_progress")
     for inner in inside:
         watched(inner)
     agent.update(agent.choose(), 0.5)
