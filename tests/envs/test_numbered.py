@@ -121,7 +121,7 @@ def test_files(tmp_path):
     before = other.observations()
     with pytest.raises(ValueError, match="load it before the first reset"):
         other.load(path)
-    with pytest.raises(ValueError, match="most must be at least 3, as many as .* got 2"):
+    with pytest.raises(ValueError, match=r"most must be at least 3, as many as .* got 2"):
         numbered(Listed(GRIDS), most=2).load(path)
     with pytest.raises(FileNotFoundError):
         other.load(tmp_path / "none.json")
@@ -134,7 +134,7 @@ def test_files(tmp_path):
     bad += [json.dumps({"format": good["format"], "version": 1}).encode()]
     for content in bad:
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="path must name a file written by Numbered.save"):
+        with pytest.raises(ValueError, match=r"path must name a file written by Numbered\.save"):
             other.load(path)
     assert other.observations() == before
 

@@ -26,7 +26,7 @@ KINDS = "numbers, text, arrays, tuples, lists and dicts with text as keys"
 
 
 class Numbered(
-    gymnasium.ObservationWrapper[np.int64, Any, Any],  # type: ignore[misc]
+    gymnasium.ObservationWrapper[np.int64, Any, Any],
     gymnasium.utils.RecordConstructorArgs,
 ):
     """An environment whose observations are numbered from 0 in the order in which they are seen; see `numbered`.

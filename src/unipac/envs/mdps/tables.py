@@ -40,7 +40,7 @@ def array(name: str, value: ArrayLike, shape: Shape) -> Array:
 
 
 def require_shape(holds: bool, name: str, expected: str, raw: NDArray[np.generic]) -> None:
-    """Raise a ``ValueError`` unless the shape is right; it says how to transpose transitions that begin with actions."""
+    """Raise a ``ValueError`` unless the shape is right; transitions that begin with actions get a hint."""
     if holds:
         return
     shape, hint = raw.shape, ""
