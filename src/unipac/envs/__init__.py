@@ -25,6 +25,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "envs.bandits.rounds": "Rounds",
         "envs.catalogue": "BANDITS MDPS",
         "envs.gymnasium.env": "LinearMDPEnv",
+        "envs.gymnasium.numbering": "Numbered numbered",
         "envs.mdps.candidates": "CandidateMDP random_candidates",
         "envs.mdps.discounted": "DiscountedMDP random_anchors Simulator",
         "envs.mdps.factories": "deep_sea frozen_lake grid_world lsvi_killer LSVIKiller random_simplex river_swim",

@@ -8,6 +8,7 @@ from unipac.envs.bandits.killers import Killer, SwitchingArms, appendix_a, kille
 from unipac.envs.bandits.rounds import Rounds
 from unipac.envs.catalogue import BANDITS, MDPS
 from unipac.envs.gymnasium.env import LinearMDPEnv
+from unipac.envs.gymnasium.numbering import Numbered, numbered
 from unipac.envs.mdps.candidates import CandidateMDP, random_candidates
 from unipac.envs.mdps.discounted import DiscountedMDP, Simulator, random_anchors
 from unipac.envs.mdps.factories import (
@@ -22,9 +23,10 @@ from unipac.envs.mdps.published import from_gymnasium
 
 __all__ = [
     "BANDITS", "BanditInstance", "CandidateMDP", "DiscountedMDP", "FiniteMDP", "Killer", "LSVIKiller",
-    "LinearMDP", "LinearMDPEnv", "MDPS", "MixtureMDP", "Rounds", "Simulator", "SwitchingArms", "VTRKiller",
-    "appendix_a", "deep_sea", "end_of_optimism", "filling", "fixed_arms", "from_gymnasium", "frozen_lake",
-    "grid_world", "hypercube", "hypercube_mixture", "killer", "killer_phases", "lsvi_killer", "misspecified",
-    "mixture_swim", "model_ensemble", "optimal", "policy_value", "random_anchors", "random_candidates",
-    "random_mixture", "random_simplex", "river_swim", "soare", "sphere", "uneven_noise", "vtr_killer"
+    "LinearMDP", "LinearMDPEnv", "MDPS", "MixtureMDP", "Numbered", "Rounds", "Simulator", "SwitchingArms",
+    "VTRKiller", "appendix_a", "deep_sea", "end_of_optimism", "filling", "fixed_arms", "from_gymnasium",
+    "frozen_lake", "grid_world", "hypercube", "hypercube_mixture", "killer", "killer_phases", "lsvi_killer",
+    "misspecified", "mixture_swim", "model_ensemble", "numbered", "optimal", "policy_value", "random_anchors",
+    "random_candidates", "random_mixture", "random_simplex", "river_swim", "soare", "sphere", "uneven_noise",
+    "vtr_killer"
 ]

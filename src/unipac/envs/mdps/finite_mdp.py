@@ -230,7 +230,7 @@ def _read_transitions(
         horizon = check.count("horizon", horizon)
         if tables.fits(raw.shape, one):
             return tables.finite("transitions", raw[None]), horizon
-    check.require(tables.fits(raw.shape, ("H", *one)), "transitions", f"of shape {expected}", raw.shape)
+    tables.require_shape(tables.fits(raw.shape, ("H", *one)), "transitions", expected, raw)
     check.require(horizon in (None, len(raw)), "horizon", f"{len(raw)} as that of the transitions", horizon)
     return tables.finite("transitions", _once(raw)), len(raw)
 

@@ -35,8 +35,20 @@ def array(name: str, value: ArrayLike, shape: Shape) -> Array:
     expected = words(shape)
     raw = numbers(name, value, expected)
     size = ", not empty" if any(isinstance(number, str) for number in shape) else ""
-    check.require(fits(raw.shape, shape), name, f"of shape {expected}{size}", raw.shape)
+    require_shape(fits(raw.shape, shape), name, f"{expected}{size}", raw)
     return finite(name, raw)
+
+
+def require_shape(holds: bool, name: str, expected: str, raw: NDArray[np.generic]) -> None:
+    """Raise a ``ValueError`` unless the shape is right; transitions that begin with actions get a hint."""
+    if holds:
+        return
+    shape, hint = raw.shape, ""
+    if name == "transitions" and raw.ndim in (3, 4) and shape[-1] == shape[-2] != shape[-3]:
+        axes = "1, 0, 2" if raw.ndim == 3 else "0, 2, 1, 3"
+        first = "(A, S, S)" if raw.ndim == 3 else "(H, A, S, S)"
+        hint = f"; if this is {first}, pass numpy.transpose(transitions, ({axes}))"
+    raise ValueError(f"{name} must be of shape {expected}, got {shape}{hint}")
 
 
 def finite(name: str, raw: NDArray[np.generic]) -> Array:
