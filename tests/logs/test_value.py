@@ -63,6 +63,7 @@ def test_intervals_hold_for_policies_chosen_after_looking(agent):
     assert misses <= 6
 
 
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 def test_intervals_with_understated_noise_do_not_hold():
     """Negative control: the same count, for an agent that was told a fiftieth of the noise."""
 

@@ -33,6 +33,11 @@ class Numbered(
 
     Attributes:
         most: the largest number of different observations.
+
+    >>> env = Numbered(gymnasium.make("Blackjack-v1"))
+    >>> observation, _ = env.reset(seed=0)
+    >>> int(observation), env.seen, env.most
+    (0, 1, 704)
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, most: int | None = None) -> None:
