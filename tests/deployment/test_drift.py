@@ -54,6 +54,7 @@ def test_turns_are_found(seeds):
     assert len(delays) >= 0.95 * seeds
 
 
+@pytest.mark.boundscheck
 def test_understated_noise_rings():
     """Negative control: told 0.4 of the noise, it rings in more than half of the runs without any change."""
     false = sum(rings_at(2 * 10**4 + seed, 10_000, told=0.4 * R) is not None for seed in range(20))
@@ -146,6 +147,7 @@ def test_no_blas():
     assert not words & {"dot", "matmul", "linalg", "einsum", "tensordot", "lapack", "blas"}
 
 
+@pytest.mark.boundscheck
 def test_statistic_is_its_definition():
     """Against a plain minimum over θ, and no more than at the truth."""
     rng = np.random.default_rng(0)

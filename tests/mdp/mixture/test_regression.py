@@ -59,6 +59,7 @@ def test_many_forced_episodes_are_single_ones(name, more):
     np.testing.assert_allclose(one._plan().lower, many._plan().lower, rtol=1e-9)
 
 
+@pytest.mark.boundscheck
 def test_what_is_not_absorbed():
     mdp = small()
     agent = unipac.NestedVTR.made_for(mdp)
