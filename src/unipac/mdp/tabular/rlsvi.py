@@ -72,12 +72,13 @@ class RLSVI(TabularAgent):
 
     {parameters}
 
-    Example:
-        >>> from unipac.envs import river_swim
-        >>> mdp = river_swim(n_states=3, horizon=3)
-        >>> trace = RLSVI(3, 2, horizon=3, noise_scale=0.01, seed=1).play(mdp, episodes=1000, seed=0)
-        >>> bool(trace.gap[-100:].mean() < 0.02)
-        True
+    With noise of the size of its theorem it learns slowly; with a hundredth of it, soon:
+
+    >>> from unipac import envs
+    >>> mdp = envs.river_swim(n_states=3, horizon=3)
+    >>> trace = RLSVI(3, 2, horizon=3, noise_scale=0.01, seed=1).play(mdp, episodes=1000, seed=0)
+    >>> bool(trace.gap[-100:].mean() < 0.02)
+    True
     """
 
     theorem: ClassVar[str] = "regret"
