@@ -26,7 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 LARGEST_SUM = 1e120
 """Larger sums of rewards are refused; the square of this number does not overflow."""
 
-__all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
+__all__ = ["Agent", "accepted", "agent", "check_like", "copied", "described", "load", "parameter"]
 
 
 class Agent:
@@ -227,6 +227,13 @@ def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], rand
         return generator
     parts = zip(model._fields, model, strict=True)
     return type(model)(*(_unflattened(f"{name}.{field}", part, arrays, random) for field, part in parts))
+
+
+def copied(value: Any) -> Any:
+    """A state with arrays of its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return type(value)(*map(copied, value))
 
 
 def check_like(value: Any, model: Any, name: str = "state") -> None:

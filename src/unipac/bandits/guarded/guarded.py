@@ -57,6 +57,8 @@ class Guarded(BanditAgent):
     moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 
     dim: int = dataclasses.field(init=False, default=0)
+    learns_in = ("state", "_inner")
+
     heuristic: Converted[BanditAgent, Any] = parameter(words="a fresh bandit agent, copied", kw_only=False)
     delta: float = declare.delta()
     noise: float = declare.noise()
@@ -90,6 +92,11 @@ class Guarded(BanditAgent):
         state.give(self._ledger, self._inner)
         return state.empty(self.dim, self._rules)
 
+    def _own_what_is_learned(self) -> None:
+        super()._own_what_is_learned()
+        self._inner = self._inner._twin()
+        state.give(self._ledger, self._inner)
+
     def _saved(self) -> state.Saved:
         return state.saved(self.state, self._inner._saved())
 
@@ -119,10 +126,10 @@ class Guarded(BanditAgent):
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
-        inner = () if self._shared else (state.learned(self._inner, x, y, times),)
+        inner = [] if self._shared else state.learning(self, x, y, times)
         levels = self.state = state.with_room(self.state, self._rules, self.rounds + times)
         arguments = levels, self._rules, x, y, level, times, self._scratch.learning(levels)
-        return kernels.learn_one, arguments, *inner
+        return [*inner, (kernels.learn_one, *arguments)]
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         if not self._single or len(y) == 0:
@@ -130,10 +137,10 @@ class Guarded(BanditAgent):
             return
         levels = self.state = state.with_room(self.state, self._rules, self.rounds + len(y))
         rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
-        refuted = kernels.play(levels, self._rules, *rounds, not self.consistent, record(trace))
-        self._ledger.rounds += len(y)
-        if refuted:
-            self._refute()
+        sound = self.consistent
+        _, refuted = self._ledger.run(kernels.play, levels, self._rules, *rounds, not sound, record(trace))
+        if refuted and sound:
+            self._warn_of_refutation()
 
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""

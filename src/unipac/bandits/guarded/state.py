@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._arrays import Array
+from unipac._atomic import Change, commit
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.guarded import kernels
 from unipac.bandits.guarded.kernels import Rules
-from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level
@@ -184,48 +183,22 @@ def picked(heuristic: BanditAgent, X: Array, alive: NDArray[np.int64]) -> int:
     return int(alive[index])
 
 
-def learned(heuristic: BanditAgent, x: Array, y: float, times: int) -> Any:
-    """The heuristic after a round; that which is given has learned nothing, whatever is raised."""
-    step = heuristic._learn(x, y, 0, times)
-    if step is None:
-        raise TypeError(
-            f"_learn of {type(heuristic).__name__} must return a new state, or (kernel, arguments)"
-        )
-    if type(step) is not tuple:
-        other = _shallow(heuristic)
-        other.state = step
-        return other
-    other = _twin(heuristic)
-    kernel, arguments, *inner = other._learn(x, y, 0, times)
-    if inner:
-        other._inner = inner[0]
-    kernel(*arguments)
-    return other
+def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
+    """The changes by which the heuristic of a guard learns a round.
+
+    A user's heuristic may run Python as it learns, where an exception can come at any moment: so a copy of it learns,
+    and takes its place.
+    """
+    heuristic: BanditAgent = guard._inner
+    if AGENTS.get(type(heuristic).__name__) is type(heuristic):
+        return heuristic._changes(heuristic._learn(x, y, 0, times))
+    other = heuristic._twin()
+    give(heuristic._ledger, other)
+    commit(other._changes(other._learn(x, y, 0, times)))
+    return [(setattr, guard, "_inner", other)]
 
 
 def give(ledger: Ledger, agent: Any) -> None:
     """Let an agent, and the ones inside it, count and draw as their guard does."""
     while agent is not None:
         agent._ledger, agent = ledger, getattr(agent, "_inner", None)
-
-
-def _shallow(heuristic: BanditAgent) -> Any:
-    """Another object with the same attributes."""
-    other = object.__new__(type(heuristic))
-    other.__dict__.update(heuristic.__dict__)
-    return other
-
-
-def _twin(heuristic: BanditAgent) -> Any:
-    """An equal agent with a state of its own, that shares the ledger."""
-    if AGENTS.get(type(heuristic).__name__) is not type(heuristic):  # who knows what a user's agent holds
-        other = type(heuristic)(**heuristic.parameters)
-        give(heuristic._ledger, other)
-        other.state = other._restored(copy.deepcopy(heuristic._saved()))
-        return other
-    other = _shallow(heuristic)
-    if isinstance(heuristic, LevelledAgent):
-        heuristic._lend(other)
-    else:
-        other.state = type(other.state)(*(array.copy() for array in other.state))
-    return other

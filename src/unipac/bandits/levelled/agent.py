@@ -14,6 +14,7 @@ import numpy as np
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
+from unipac._atomic import commit
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
@@ -51,6 +52,8 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
+    learns_in = ("state", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated")
+
     regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
@@ -87,22 +90,17 @@ class LevelledAgent(BanditAgent):
             fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
         return self._hold(memory, bonus, fixed)
 
-    def _lend(self, other: Any) -> None:
-        """Give another agent a copy of all that the kernels write into."""
+    def _own_what_is_learned(self) -> None:
         held = self._memory, self._bonus, self._fixed
-        other._hold(*(None if array is None else array.copy() for array in held))
+        self._hold(*(None if array is None else array.copy() for array in held))
 
     def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
         """Let the kernels write into these arrays."""
         held = kernels.levels_in(memory)
         single = np.empty((1, self.dim)), np.empty(1)
-        self._memory: Array = memory
-        self._bonus: Array | None = bonus
-        self._fixed: Array | None = fixed
-        self._single = single  # where an update puts its round for the kernel
-        self._sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
-        self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
-        self.state = held
+        sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
+        values = held, memory, bonus, fixed, single, sizes, NOTHING
+        commit([(setattr, self, name, value) for name, value in zip(self.learns_in, values, strict=True)])
         return held
 
     def _saved(self) -> Any:
@@ -191,16 +189,17 @@ class LevelledAgent(BanditAgent):
             self._make_room()
             count = kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
             done += count
-            self._ledger.rounds += count
+            self._ledger.counted += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         fixed = self.fixed_actions is not None and X.ndim == 2 and np.array_equal(X, self._arms)
         actions = X[None] if X.ndim == 2 else X
-        done = 0
+        done, sound = 0, self.consistent
         while done < len(y):
             self._make_room()
             rest = trace.part(done, len(y))
-            count, refuted = kernels.play(
+            count, refuted = self._ledger.run(
+                kernels.play,
                 self._memory,
                 self._fixed,
                 self._fixed if fixed else None,
@@ -208,13 +207,13 @@ class LevelledAgent(BanditAgent):
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
-                not self.consistent,
+                not sound,
                 kernels.record(rest),
             )
             done += count
-            self._ledger.rounds += count
-            if refuted:
-                self._refute()
+            if refuted and sound:
+                sound = False
+                self._warn_of_refutation()
 
 
 def _smaller_radius(name: str, value: str) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._arrays import Array
+from unipac._atomic import commit
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
@@ -80,8 +81,19 @@ def play_instance(
     with agent._lock:
         length, first = instance_rounds(agent, instance, rounds, start)
         trace = empty_trace(length, gap=True, covered=mu.size > 0)
-        _play_pieces(agent, instance, first, seed, mu, trace)
+        before = agent.rounds
+        try:
+            _play_pieces(agent, instance, first, seed, mu, trace)
+        except BaseException as error:
+            hand_over(error, trace.part(0, agent.rounds - before))
+            raise
     return trace
+
+
+def hand_over(error: BaseException, trace: Trace) -> None:
+    """Let what was raised say which rounds were learned before."""
+    error.trace = trace  # type: ignore[attr-defined]
+    error.add_note(f"{len(trace):,} rounds were learned before this; they are in the exception's trace.")
 
 
 def traces(
@@ -148,8 +160,10 @@ def _play_pieces(
         if agent.weighs and offered.noise is not None:
             noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
         part = trace.part(done, done + len(offered.rewards))
-        _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
-        write_gaps(part, offered.means)
+        try:
+            _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
+        finally:  # an interrupted call hands over the rounds that it learned
+            write_gaps(part, offered.means)
         done += len(part)
 
 
@@ -173,7 +187,16 @@ def play_arrays(
     trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0)
     with agent._lock:
         agent._ledger.check_total("rewards", len(y))
-        _play_checked(agent, X, y, mu, trace, scales)
+        before = agent.rounds
+        try:
+            _play_checked(agent, X, y, mu, trace, scales)
+        except BaseException as error:
+            learned = slice(agent.rounds - before)
+            part = trace.part(0, learned.stop)
+            if means is not None:
+                write_gaps(part, means if means.ndim == 1 else means[learned])
+            hand_over(error, part)
+            raise
     if means is not None:
         write_gaps(trace, means)
     return trace
@@ -245,10 +268,11 @@ def play_rounds(
         k, level, _, _, _, _, certificate, refuted = agent._decide(offered, False)
         if refuted:
             agent._refute()
-        known = offered[k].copy(), float(rewards[k]), level, 1
-        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t])), 1)
         trace.index[t], trace.level[t], trace.reward[t] = k, level, rewards[k]
         trace.certificate[t] = certificate if agent.consistent else math.nan
+        known = offered[k].copy(), float(rewards[k]), level, 1
+        step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t]))
+        commit(agent._learned(step, 1))
 
 
 def absorb(
@@ -267,10 +291,15 @@ def absorb(
     decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())
     with agent._lock:
         agent._ledger.check_total("actions", len(y))
-        if scales is None and decided is None:
-            agent._absorb(X, y)
-        else:
+        if len(y) <= 1:  # which is learned at once
             learn_rounds(agent, X, y, decided, scales)
+            return
+        twin = agent._twin()
+        if scales is None and decided is None:
+            twin._absorb(X, y)
+        else:
+            learn_rounds(twin, X, y, decided, scales)
+        commit(agent._taken_over(twin))
 
 
 def learn_rounds(
@@ -279,4 +308,5 @@ def learn_rounds(
     """Learn logged rounds one after the other, at their levels and with their noise if these are given."""
     for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
         known = x.copy(), value, 0 if levels is None else levels[k], 1
-        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k])), 1)
+        step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k]))
+        commit(agent._learned(step, 1))
