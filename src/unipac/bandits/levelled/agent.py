@@ -14,7 +14,6 @@ import numpy as np
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
-from unipac._atomic import commit
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
@@ -99,8 +98,14 @@ class LevelledAgent(BanditAgent):
         held = kernels.levels_in(memory)
         single = np.empty((1, self.dim)), np.empty(1)
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
-        values = held, memory, bonus, fixed, single, sizes, NOTHING
-        commit([(setattr, self, name, value) for name, value in zip(self.learns_in, values, strict=True)])
+        # Without a call in between nothing can be raised in between.
+        self._memory: Array = memory
+        self._bonus: Array | None = bonus
+        self._fixed: Array | None = fixed
+        self._single = single  # where an update puts its round for the kernel
+        self._sizes = sizes
+        self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
+        self.state = held
         return held
 
     def _saved(self) -> Any:
