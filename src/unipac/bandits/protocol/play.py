@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._arrays import Array
-from unipac._atomic import commit
+from unipac._atomic import commit, hand_over
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
@@ -85,15 +85,9 @@ def play_instance(
         try:
             _play_pieces(agent, instance, first, seed, mu, trace)
         except BaseException as error:
-            hand_over(error, trace.part(0, agent.rounds - before))
+            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
             raise
     return trace
-
-
-def hand_over(error: BaseException, trace: Trace) -> None:
-    """Let what was raised say which rounds were learned before."""
-    error.trace = trace  # type: ignore[attr-defined]
-    error.add_note(f"{len(trace):,} rounds were learned before this; they are in the exception's trace.")
 
 
 def traces(
@@ -195,7 +189,7 @@ def play_arrays(
             part = trace.part(0, learned.stop)
             if means is not None:
                 write_gaps(part, means if means.ndim == 1 else means[learned])
-            hand_over(error, part)
+            hand_over(error, part, "rounds")
             raise
     if means is not None:
         write_gaps(trace, means)
