@@ -48,7 +48,7 @@ def bandit(cls: Any) -> tuple[Any, Any]:
     dim = getattr(cls, "only_dim", None) or 3
     instance = arms if dim == 3 else unipac.envs.sphere(dim=dim, n_actions=3, noise=0.1, seed=1)
     agent = cls.made_for(instance, rounds=CALLS, seed=1)
-    X = np.asarray(instance.actions) if hasattr(instance, "actions") else 0.5 * np.ones((3, dim))
+    X = np.array(instance.actions) if dim == 3 else 0.5 * np.ones((3, dim))
 
     def call(agent: Any, k: int) -> None:
         if k % 2 == 0:
@@ -112,8 +112,8 @@ def calls_wrong(name: str, times: int, folder: Path) -> tuple[int, int, int]:
     path = folder / "agent.npz"
     while came < times:
         agent, k = copy.copy(fresh), 0
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, LONGEST))
         try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, LONGEST))
             while k < CALLS:
                 call(agent, k)
                 k += 1
@@ -121,11 +121,11 @@ def calls_wrong(name: str, times: int, folder: Path) -> tuple[int, int, int]:
             continue
         except Interrupt:
             came += 1
-            if random.random() < 0.5:  # a second one, while the call is made again
-                signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-4))
+            if random.random() < 0.5 and k < CALLS:  # a second one, while the call is made again
+                while known(copy.copy(agent)) != states[k] and k < CALLS:
+                    k += 1
                 try:
-                    while known(copy.copy(agent)) != states[k] and k < CALLS:
-                        k += 1
+                    signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-4))
                     call(agent, k)
                     signal.setitimer(signal.ITIMER_REAL, 0.0)
                     k += 1
@@ -166,8 +166,8 @@ def plays_wrong(name: str, times: int) -> tuple[int, int]:
     make().play(world, **{how: 30}, seed=3)
     for _ in range(times):
         agent = make()
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 0.02))
         try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 0.02))
             while True:
                 agent.play(world, **{how: 40}, seed=3)
                 if getattr(agent, how) > 2000:
