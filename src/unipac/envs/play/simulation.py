@@ -156,7 +156,8 @@ def _simulate(
     rewards: Array,
 ) -> int:
     """As ``simulate``, into ``steps`` (4, H), whose rows are state, action, level and next state; returns n."""
-    horizon, n_levels, _ = action.shape
+    n_levels: int = action.shape[1]
+    horizon: int = action.shape[0]
     states, actions, levels, followings = steps
     s, p, n = start, n_levels - 1, horizon
     for h in range(horizon):

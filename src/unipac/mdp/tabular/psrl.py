@@ -19,8 +19,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _checks as check, _declarations as declare
+from unipac._agents import agent
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
@@ -128,7 +128,7 @@ class PSRL(TabularAgent):
     theorem: ClassVar[str] = "none"
     draws = True
 
-    seed: int = parameter(default=0, check=check.natural, words="for the draws")
+    seed: int = declare.seed("for the draws")
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))
@@ -137,10 +137,10 @@ class PSRL(TabularAgent):
         H, S = self.horizon, self.n_states
         counts: Counts = self.state.counts
         rng = np.random.default_rng([self.seed, int(self.state.drawn[0])])
-        *model, means = sample(counts, S, *self.reward_range, rng)
+        p, others, shares, means = sample(counts, S, *self.reward_range, rng)
         base = means.reshape(-1, S * self.n_actions) if self._known is None else self._known
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
-        best_policy(counts, *model, base, action, V)
+        best_policy(counts, p, others, shares, base, action, V)
         return self._planned(action, V[0])
 
     def _learn(self, episode: Episode) -> Change:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
@@ -120,7 +120,7 @@ class QLearning(TabularAgent):
     initial_value: float = parameter(
         default=0.0, check=check.real, words="of every Q at the start; a large one explores by itself"
     )
-    seed: int = parameter(default=0, check=check.natural, words="for the draws")
+    seed: int = declare.seed("for the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
