@@ -265,7 +265,7 @@ class Deployment:
         given = actions.vectors if type(actions) is Actions else actions
         X = action_array("actions", given, self._agent.dim)
         with self._lock:
-            check.require(self._agent.certified, "agent", "certified, for verdicts", self._agent)
+            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
             bounds = self._agent.bounds(X)
             if not self._agent.consistent:
                 self._settling.clear()

@@ -182,7 +182,7 @@ class BanditAgent(Agent):
                 certificate = math.nan
             action = X[chosen].copy()
             action.setflags(write=False)
-            certified = ledger.consistent and self.certified
+            certified = ledger.consistent and self._proven
             id_ = ledger.next_id
             label = None if labels is None else labels[chosen]
             fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
@@ -391,7 +391,7 @@ class BanditAgent(Agent):
         check.require(parameters.get("dim", dim) == dim, "dim", f"{dim}, as that of the actions", parameters)
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self.certified)
+        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self._proven)
 
     def _resumed(self) -> None:
         for decision in self._ledger.pending.values():

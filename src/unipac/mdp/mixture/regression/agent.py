@@ -12,6 +12,7 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
+from unipac._warnings import warn
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
 from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
@@ -115,7 +116,7 @@ class MixtureAgent(MixtureInputs):
         return bool(self.state.refuted[0] == 0)
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """True, however actions are chosen, unless an episode refuted the assumptions."""
         return self.consistent
 
@@ -200,15 +201,15 @@ class MixtureAgent(MixtureInputs):
         if world.terminal.any():  # the compiled episodes have H stages
             super()._play(world, states, uniforms, trace)
             return
-        out, k = np.empty((4, len(states))), 0
+        out, k, sure = np.empty((4, len(states))), 0, self.consistent
         while k < len(states):
             self._make_room()
             before, k = k, planning.play(self.state, self._rules, world, states, uniforms, k, out)
             self._ledger.episodes += k - before
         trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
         trace.level[:], trace.replanned[:] = 1, True
-        if not self.certified:
-            trace.certificate[:] = np.nan
+        if sure and not self.consistent:
+            warn(self.refutation, RuntimeWarning)
 
     # -- files ---------------------------------------------------------------------------------
 

@@ -155,6 +155,8 @@ def play(
         s = starts[k]
         out[0, k] = world.optimal[s] - values[0, 0, s]
         out[2, k], out[3, k] = state.bound[s], state.bound[s] - state.lower[0, s]
+        if state.refuted[0] != 0:
+            out[3, k] = np.nan
         out[1, k] = 0.0
         for h in range(H):
             a = state.action[h, s]
