@@ -6,7 +6,12 @@ import pytest
 from helpers.random_mdps import RandomMDP
 from helpers.tabular import agree, learned
 from unipac.mdp.tabular import psrl
-from unipac.mdp.tabular.psrl import PSRL
+from unipac.mdp.tabular.psrl import PSRL, STICKS
+
+
+def no_model(counts):
+    shape = counts.visits.size, STICKS
+    return np.zeros(counts.times.size), np.zeros(shape, dtype=np.int64), np.zeros(shape)
 
 
 def test_psrl_draws_from_the_posterior_and_plays_the_best_policy():
@@ -20,7 +25,8 @@ def test_psrl_draws_from_the_posterior_and_plays_the_best_policy():
     drawn = np.zeros((draws, S))
     for k in range(draws):
         rng = np.random.default_rng([9, k])
-        p, others, shares = psrl.sample(counts, S, 0.0, 1.0, rng, np.empty(S))
+        p, others, shares = model = no_model(counts)
+        psrl.sample(counts, S, (0.0, 1.0), rng, model, np.empty(S))
         for e in range(2):
             drawn[k, counts.following[e]] += p[e]
         drawn[k, 0] += shares[0].sum()  # of all states not seen; here it is one
@@ -41,7 +47,8 @@ def test_psrl_plans_in_the_model_it_drew():
     for k in range(200):
         plan = agent._plan()
         rng, means, counts = np.random.default_rng([5, k]), np.empty(S * A), agent.state.counts
-        p, others, shares = psrl.sample(counts, S, 0.0, 1.0, rng, means)
+        p, others, shares = model = no_model(counts)
+        psrl.sample(counts, S, (0.0, 1.0), rng, model, means)
         P = np.zeros((S * A, S))
         for cell in range(S * A):
             np.add.at(P[cell], others[cell], shares[cell])

@@ -40,13 +40,11 @@ class State(NamedTuple):
 
 @jit
 def sample(
-    counts: Counts, n_states: int, low: float, high: float, rng: np.random.Generator, means: Array
-) -> tuple[Array, Integers, Array]:
-    """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS); fills ``means``."""
-    cells = counts.visits.size
-    p = np.zeros(counts.times.size)
-    others, shares = np.zeros((cells, STICKS), dtype=np.int64), np.zeros((cells, STICKS))
-    for cell in range(cells):
+    counts: Counts, n_states: int, rewards: Any, rng: Any, model: tuple[Array, Integers, Array], means: Array
+) -> None:
+    """Fill a model: probabilities of outcomes (E,), states and probabilities of others, (C, STICKS); and ``means``."""
+    (p, others, shares), (low, high) = model, rewards
+    for cell in range(counts.visits.size):
         total, e = 0.0, counts.first[cell]
         while e >= 0:
             p[e] = rng.standard_gamma(counts.times[e] + 1.0 / n_states)
@@ -68,7 +66,6 @@ def sample(
         n = counts.visits[cell]
         good = min(max((counts.reward[cell] - n * low) / (high - low), 0.0), float(n))
         means[cell] = low + (high - low) * rng.beta(0.5 + good, 0.5 + n - good)
-    return p, others, shares
 
 
 @jit
@@ -132,9 +129,9 @@ class PSRL(TabularAgent):
         H, S = self.horizon, self.n_states
         counts: Counts = self.state.counts
         rng = np.random.default_rng([self.seed, int(self.state.drawn[0])])
-        means = np.empty(self._cells)
-        low, high = self.reward_range
-        model = sample(counts, S, low, high, rng, means)
+        shape, means = (self._cells, STICKS), np.empty(self._cells)
+        model = np.zeros(counts.times.size), np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        sample(counts, S, self.reward_range, rng, model, means)
         base = means.reshape(-1, S * self.n_actions) if self._known is None else self._known
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
         best_policy(counts, *model, base, action, V)

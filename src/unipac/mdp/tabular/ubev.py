@@ -35,14 +35,12 @@ from unipac.theory.tabular import stitched_kernel, ubev_kernel
 
 
 @jit
-def radii(counts: Counts, is_stitched: bool, log_failures: float) -> Array:
-    """φ of every cell, 0 where nothing was seen."""
-    phi = np.zeros(counts.visits.size)
+def radii(counts: Counts, is_stitched: bool, log_failures: float, phi: Array) -> None:
+    """Fill in φ of every cell in which something was seen."""
     for cell in range(phi.size):
         n = float(counts.visits[cell])
         if n > 0.0:
             phi[cell] = stitched_kernel(n, log_failures) if is_stitched else ubev_kernel(n, log_failures)
-    return phi
 
 
 @agent
@@ -76,7 +74,8 @@ class UBEV(TabularAgent):
         else:
             failures = (9 if learned else 7) * pairs * H / self.delta
         counts: Counts = self.state
-        phi = radii(counts, self.radius == "stitched", math.log(failures))
+        phi = np.zeros(self._cells)
+        radii(counts, self.radius == "stitched", math.log(failures), phi)
         low, high = self.reward_range
         mean = counts.reward / np.maximum(counts.visits, 1)
         reward = np.where(counts.visits > 0, np.minimum(high, mean + (high - low) * phi), high)

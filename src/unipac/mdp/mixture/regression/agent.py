@@ -15,7 +15,7 @@ from unipac._memory import require_room
 from unipac._warnings import warn
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
-from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
+from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE
 from unipac.linalg.soundness import check_factors, check_shape
 from unipac.mdp.mixture.regression import kernels, planning
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
@@ -148,7 +148,7 @@ class MixtureAgent(MixtureInputs):
                     m + 1, i + 1, int(state.size[m, i]), self._size_bound(i + 1), float(state.beta[m, i])
                 )
                 for m in range(self._stacks)
-                for i in range(top(kernels.stack(state, m)))
+                for i in range(kernels.levels_of(state, m))
             ]
 
     def _size_bound(self, level: int) -> float:
@@ -243,7 +243,7 @@ class MixtureAgent(MixtureInputs):
         state.refuted[:] = saved.refuted
         members = np.cumsum(state.size, axis=1) if self._rule == NESTED else state.size
         for m in range(M):
-            S = top(kernels.stack(state, m))
+            S = kernels.levels_of(state, m)
             for i in range(S):
                 check_factors(
                     state.rows[m, i], self.regularization, float(members[m, i]), self._value_norm, 1.0

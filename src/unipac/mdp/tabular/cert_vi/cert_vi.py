@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
@@ -132,7 +134,8 @@ class CertVI(TabularAgent):
         """The policy that is best under the frequencies alone: it does not explore, and its bounds are proven."""
         with self._lock:
             state = kernels.renewed(kernels.copied(self.state), self._rules)
-        lower = kernels.recommend(state, self._rules, state.action)
+        lower = np.empty(self.n_states)
+        kernels.recommend(state, self._rules, state.action, lower)
         return Recommendation(TablePolicy(state.action), state.bound, lower)
 
     def _saved(self) -> kernels.State:
