@@ -39,8 +39,9 @@ class Deployment:
     0
 
     Every reward is learned when its window ends, in the order of the decisions, whatever it is and whenever it came:
-    then its delay does not depend on it, and bounds hold. With ``window=None`` it is learned when it comes, which
-    is valid if the time of arrival does not depend on the reward.
+    then bounds hold, even if what is offered depends on rewards that are not learned yet. With ``window=None`` it is
+    learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
+    reward arrives next depends on the noise of outstanding rewards.
 
     What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call.
 
