@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Collection, Mapping
+from operator import delitem
 from typing import Any
 
 import numpy as np
 
 from unipac._actions import Actions, Label
 from unipac._arrays import Array
+from unipac._atomic import Change
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
-from unipac.features.tables import row_of
+from unipac.features.tables import plain, row_of
 
 
 def offer(
     agent: BanditAgent, features: Features | None, context: Any, actions: Any, exclude: Collection[Label]
-) -> tuple[Any, tuple[Label, ...] | None, Array | None, Any]:
-    """What is offered, its labels, the vectors for the log if it needs them, and the context to be logged."""
+) -> tuple[Array, tuple[Label, ...] | None, Array | None, Any]:
+    """The vectors that are offered, their labels, the vectors for the log if it needs them, the context for the log."""
     if features is not None:
         offered = features(context, actions, exclude)
         alone = features.needs_ids_alone and not isinstance(actions, Mapping)
         array = context is None or isinstance(context, (list, tuple, np.ndarray))
-        kept = copy.copy(context) if array else dict(row_of("context", context))
-        return offered, offered.labels, None if alone else offered.vectors, kept
+        kept = plain("context", context if array else row_of("context", context))
+        X = action_array("actions", offered.vectors, agent.dim)
+        if agent.action_norm < 1.0:  # features have norm 1 at most
+            check_norms("actions", X, agent.action_norm)
+        return X, offered.labels, None if alone else X, kept
     labels = actions.labels if type(actions) is Actions else None
     given = agent.fixed_actions if actions is None else actions
     X = action_array("actions", given.vectors if labels is not None else given, agent.dim).copy()
@@ -37,7 +41,7 @@ def offer(
         left = [k for k, name in enumerate(names) if name not in excluded]
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
-    return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)
+    return X, labels, X, plain("context", context)
 
 
 def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
@@ -46,6 +50,13 @@ def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
         return None
     chance = np.random.default_rng((seed, number))
     return int(chance.integers(n)) if chance.random() < holdout else None
+
+
+def propensity(holdout: float, n: int, chosen: int, taken: int | None) -> float:
+    """The probability with which one of n actions was taken; None is the one that the agent chose."""
+    if holdout == 0.0:
+        return 1.0
+    return (1.0 - holdout) * (taken is None or taken == chosen) + holdout / n
 
 
 def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
@@ -58,3 +69,9 @@ def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decisio
     action.setflags(write=False)
     said = (float(mean[k]), float(width[k]), float(ucb[k]), float(lcb[k]), certificate, choice.certified)
     return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
+
+
+def given_up(agent: BanditAgent, choice: Decision) -> list[Change]:
+    """What giving up a choice changes that was made just now, in the same commit."""
+    ledger = agent._ledger
+    return [(delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)]

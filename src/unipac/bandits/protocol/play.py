@@ -244,17 +244,25 @@ def clipped(
 
 def bounds(agent: BanditAgent, X: Array) -> Bounds:
     """As ``BanditAgent.bounds``; those of any action may refute the assumptions, as those of a chosen one do."""
+    found, refuted = seen(agent, X)
+    if refuted:
+        agent._refute()
+    return found
+
+
+def seen(agent: BanditAgent, X: Array) -> tuple[Bounds, bool]:
+    """The bounds of actions, and whether they refute assumptions that stood before; nothing changes."""
     values = agent._bounds(X)
+    refuted = False
     if agent.certified and agent.consistent:
         upper, lower = values[2], values[3]
         if agent.reward_range is not None:
             low, high = agent.reward_range
             upper, lower = np.minimum(upper, high), np.maximum(lower, low)
         rows = int(lower.argmax()), int(upper.argmin()), *np.flatnonzero(lower > upper).tolist()
-        if any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows):
-            agent._refute()
+        refuted = any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows)
     mean, _, ucb, lcb = clipped(agent, *values)
-    return Bounds(mean, ucb, lcb)
+    return Bounds(mean, ucb, lcb), refuted
 
 
 def play_rounds(
