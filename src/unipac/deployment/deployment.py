@@ -20,7 +20,7 @@ from unipac._actions import Actions, Label, label
 from unipac._atomic import Change, commit
 from unipac._inputs import action_array, check_norms
 from unipac._storage import Files
-from unipac.bandits.protocol.agent import DECIDED, BanditAgent
+from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.deployment import files, log, offering
 from unipac.deployment.drift import Drift, alarm_for
@@ -91,7 +91,7 @@ class Deployment:
         self.seed = check.natural("seed", seed)
         self._alpha = check.real("drift", drift)
         check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
-        self.max_pending = check.count("max_pending", max_pending)
+        self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
         check.require(callable(clock), "clock", "a function", clock)
         self.features = features
         self._lock = threading.RLock()
@@ -183,32 +183,22 @@ class Deployment:
             self._close(now)
             if known is not None:
                 return known.decision
-            agent, n = self._agent, len(X)
-            choice, made = agent._chosen(X, labels, False)
-            drawn = offering.drawn(self.holdout, self.seed, self._decided, n)
-            propensity = None if agent.draws else offering.propensity(self.holdout, n, choice.index, drawn)
-            told, changes = choice, list(made)
-            number: int | None = choice.id
-            if drawn is not None:
-                told, number = offering.looked_up(agent, X, labels, drawn, choice), None
-                changes += offering.given_up(agent, choice)
-            key = choice.id if key is None else key
-            seq = self._seq + 1
-            decision: Decision = tuple.__new__(
-                Decision, (key, *told[1:11], propensity, drawn is not None, seq)
-            )
+            chosen = offering.chosen(self._agent, X, labels, self.holdout, self.seed, self._decided)
+            key, seq = chosen.told.id if key is None else key, self._seq + 1
+            said = (key, *chosen.told[1:11], chosen.propensity, chosen.number is None, seq)
+            decision: Decision = tuple.__new__(Decision, said)
             closes = None if self.window is None else now[0] + self.window
-            rows = range(n) if labels is None else labels
-            changes += (
-                (setitem, self._entries, key, Entry(decision, body, closes, number, None)),
+            rows = range(len(X)) if labels is None else labels
+            commit([
+                *chosen.changes,
+                (setitem, self._entries, key, Entry(decision, body, closes, chosen.number, None)),
                 (setattr, self, "_decided", self._decided + 1),
                 (setattr, self, "_seq", seq),
                 (list.append, self._events, (decision, now[0], time.time(), kept, rows, vectors)),
                 *self._uptime.moved(now),
-            )
-            commit(changes)
-            if len(made) > DECIDED:
-                agent._warn_of_refutation()
+            ])  # fmt: skip
+            if chosen.refutes:
+                self._agent._warn_of_refutation()
         return decision
 
     def reward(self, id: Label, value: float, at: float | None = None) -> bool:  # noqa: A002
@@ -232,7 +222,7 @@ class Deployment:
             self._close(now)
             if entry.value is not None:
                 return False
-            rewarded = entry._replace(value=number)
+            rewarded = Entry(*entry[:4], number)
             if self.window is None:
                 changes = [*self._taught(rewarded, number), *self._put_away(key, rewarded)]
             else:
@@ -296,9 +286,7 @@ class Deployment:
             agent = self._agent
             check.require(agent.certified, "agent", "certified, for verdicts", agent)
             verdict, changes, refuted = self._settling.ask(agent, X, labels, accuracy, self._seq)
-            if refuted:
-                changes += self._noted({"kind": "refute"})
-            commit(changes)
+            commit([*changes, *(self._noted({"kind": "refute"}) if refuted else ())])
             if refuted:
                 agent._warn_of_refutation()
             return verdict
@@ -360,20 +348,23 @@ class Deployment:
     # -- inside --------------------------------------------------------------------------------
 
     def _close(self, now: tuple[float, float]) -> int:
-        """Close all windows that have ended, one after the other, each in one commit with its event."""
+        """Close all windows that have ended, one after the other; how many rewards were learned."""
         count = 0
         while (first := first_ended(self._entries, now[0])) is not None:
-            key, entry = first
-            value = self.default if entry.value is None else entry.value
-            changes = self._put_away(key, entry)
-            if value is not None:
-                changes += self._taught(entry, value)
-            elif entry.number is not None:
-                changes += self._agent._forgotten(entry.number)
-            changes += self._noted({"kind": "release", "through": entry.decision.seq, "at": now[0]})
-            commit([*changes, *self._uptime.moved(now)])
-            count += value is not None and entry.number is not None
+            count += self._close_one(*first, now)
         return count
+
+    def _close_one(self, key: Label, entry: Entry, now: tuple[float, float]) -> bool:
+        """Close a window, in one commit with its event; whether a reward was learned."""
+        value = self.default if entry.value is None else entry.value
+        changes = self._put_away(key, entry)
+        if value is not None:
+            changes += self._taught(entry, value)
+        elif entry.number is not None:
+            changes += self._agent._forgotten(entry.number)
+        changes += self._noted({"kind": "release", "through": entry.decision.seq, "at": now[0]})
+        commit([*changes, *self._uptime.moved(now)])
+        return value is not None and entry.number is not None
 
     # -- what changes ------------------------------------------------------------------------------
 
@@ -386,7 +377,7 @@ class Deployment:
 
     def _put_away(self, key: Label, entry: Entry) -> list[Change]:
         """The decision waits no longer, and is remembered."""
-        closed = entry._replace(number=None, closes=None)
+        closed = Entry(entry.decision, entry.body, None, None, entry.value)
         changes: list[Change] = [(delitem, self._entries, key), (setitem, self._closed, key, closed)]
         if len(self._closed) >= REMEMBERED:
             changes.append((delitem, self._closed, next(iter(self._closed))))

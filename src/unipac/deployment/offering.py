@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from operator import delitem
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from unipac._actions import Actions, Label
 from unipac._arrays import Array
 from unipac._atomic import Change
 from unipac._inputs import action_array, check_norms
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import DECIDED, BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
@@ -28,7 +28,8 @@ def offer(
         offered = features(context, actions, exclude)
         alone = features.needs_ids_alone and not isinstance(actions, Mapping)
         array = context is None or isinstance(context, (list, tuple, np.ndarray))
-        kept = plain("context", context if array else row_of("context", context))
+        usual = array or type(context) is dict
+        kept = plain("context", context if usual else row_of("context", context))
         X = action_array("actions", offered.vectors, agent.dim)
         if agent.action_norm < 1.0:  # features have norm 1 at most
             check_norms("actions", X, agent.action_norm)
@@ -71,7 +72,30 @@ def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decisio
     return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
 
 
-def given_up(agent: BanditAgent, choice: Decision) -> list[Change]:
-    """What giving up a choice changes that was made just now, in the same commit."""
+class Chosen(NamedTuple):
+    """A choice that is not yet made."""
+
+    told: Decision
+    """By the agent, or of an action that was drawn; its id is that of the agent's choice."""
+    number: int | None
+    """The id under which the agent waits for the reward; None if the action was drawn."""
+    propensity: float | None
+    changes: Sequence[Change]
+    """What makes it."""
+    refutes: bool
+    """Whether it refutes the assumptions."""
+
+
+def chosen(
+    agent: BanditAgent, X: Array, labels: Sequence[Label] | None, holdout: float, seed: int, number: int
+) -> Chosen:
+    """What decision ``number`` takes: the agent's choice, or an action of the holdout; nothing changes."""
+    choice, changes = agent._chosen(X, labels, False)
+    refutes = len(changes) > DECIDED
+    k = drawn(holdout, seed, number, len(X))
+    known = None if agent.draws else propensity(holdout, len(X), choice.index, k)
+    if k is None:
+        return Chosen(choice, choice.id, known, changes, refutes)
     ledger = agent._ledger
-    return [(delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)]
+    given_up = (delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)
+    return Chosen(looked_up(agent, X, labels, k, choice), None, known, (*changes, *given_up), refutes)

@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 
 DEEPEST = 50
 """No context may be nested deeper."""
+LARGE = 1e300
 
 
 def is_frame(value: Any) -> bool:
@@ -88,8 +89,12 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
     A ``ValueError`` that names the argument if there is none: integers must have 64 bits, nothing may contain itself.
     """
     kind = type(value)
+    if kind is float:  # the usual cases first
+        return value if math.isfinite(value) else None if value != value else str(value)
     if kind is str or kind is bool or value is None:
         return value
+    if kind is dict:
+        return _plain_dict(name, value, depth)
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value):
@@ -101,16 +106,27 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
         return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
-    check.require(depth < DEEPEST, name, f"nested at most {DEEPEST} deep", type(value))
+    if depth >= DEEPEST:
+        check.require(False, name, f"nested at most {DEEPEST} deep", type(value))
     if isinstance(value, np.ndarray):
         return plain(name, value.tolist(), depth)
     if isinstance(value, Mapping):
-        made = {_text(name, key): plain(name, entry, depth + 1) for key, entry in value.items()}
-        check.require(len(made) == len(value), name, "such that keys differ as text", list(made))
-        return made
+        return _plain_dict(name, value, depth)
     if isinstance(value, (list, tuple)):
         return [plain(name, entry, depth + 1) for entry in value]
     return _text(name, value)
+
+
+def _plain_dict(name: str, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    if depth >= DEEPEST:
+        check.require(False, name, f"nested at most {DEEPEST} deep", type(value))
+    made = {}
+    for key, entry in value.items():
+        usual = type(entry) is float and -LARGE < entry < LARGE  # not infinite, and not NaN
+        text = key if type(key) is str else _text(name, key)
+        made[text] = entry if usual else plain(name, entry, depth + 1)
+    check.require(len(made) == len(value), name, "such that keys differ as text", made)
+    return made
 
 
 def _text(name: str, value: Any) -> str:
