@@ -21,3 +21,9 @@ Change = tuple[Any, ...]
 def commit(changes: Iterable[Change]) -> None:
     """Make these changes, in this order; nothing is raised in between, unless a change itself fails."""
     deque(starmap(call, changes), maxlen=0)
+
+
+def hand_over(error: BaseException, trace: Any, what: str) -> None:
+    """Let what interrupts ``play`` say which rounds or episodes were learned before, as its attribute ``trace``."""
+    error.trace = trace  # type: ignore[attr-defined]
+    error.add_note(f"{len(trace):,} {what} were learned before this; they are in the exception's trace.")

@@ -16,8 +16,6 @@ LARGEST = 1e50
 LARGEST_COUNT = 2**62
 """Larger counts are refused, so that 64-bit counters do not overflow."""
 
-LARGEST_SEED = 2**128 - 1
-
 
 def require(holds: bool, name: str, expected: str, value: object) -> None:
     """Raise a ``ValueError`` unless the condition holds."""
@@ -93,16 +91,15 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
-        large = most in (LARGEST_COUNT, LARGEST_SEED)
-        unsaid = most is None or (large and (number is None or number <= most))
+        unsaid = most is None or (most == LARGEST_COUNT and (number is None or number <= most))
         limit = "" if unsaid else f" and <= {most}"
         raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}")
     return number
 
 
-def natural(name: str, value: SupportsIndex) -> int:
-    """An integer from 0 on, such as a seed; one of more than 128 bits is refused."""
-    return count(name, value, least=0, most=LARGEST_SEED)
+def seed(name: str, value: SupportsIndex) -> int:
+    """A seed: an integer from 0 on, of at most 128 bits, as the system draws them."""
+    return count(name, value, least=0, most=2**128 - 1)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:

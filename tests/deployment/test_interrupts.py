@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from helpers import interrupts
+from helpers import deployment_interrupts as interrupts
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
@@ -16,7 +16,7 @@ from helpers import interrupts
 def test_interrupts(total, tmp_path):
     """Two agents, with and without windows; every third time two interrupts in a row, then one during ``save``.
 
-    The control is an older commit: ``python tests/helpers/interrupts.py 1000 --plain`` over its sources.
+    The control is an older commit: ``python tests/helpers/deployment_interrupts.py 1000 --plain`` over its sources.
     """
     assert threading.current_thread() is threading.main_thread()
     tried, wrong = interrupts.run(total, tmp_path, progress=total > 1000)

@@ -1,287 +1,235 @@
-"""Interrupts at random moments of a deployment's calls: what is left is a state that calls without interrupts reach.
+"""Exceptions at every moment of a public call at which CPython can raise one that comes from outside.
 
-``python tests/helpers/interrupts.py 1000`` makes so many interrupts and prints what went wrong; ``--plain`` looks only
-at what every version of the library has: files that ``load`` refuses, calls that fail afterwards, logs that lead
-elsewhere. So an older version can be the control.
+CPython looks for signals on entry of functions, after calls and at jumps back. A profiler is called at the first two,
+and what it raises is raised there: so every such moment of a call can be tried, one after the other, and a failure
+comes again. Compiled calls and loops without a call are left to ``benchmarks/interrupt_agents.py``, which sends signals.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import math
-import random
-import signal
 import sys
-import tempfile
-import threading
-import time
-from collections import Counter
-from pathlib import Path
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-import unipac
-from unipac.deployment import fold
+from helpers.registry_cases import Case
+from unipac._agents import described
+from unipac._storage import digest
 
-X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
-STEP = 0.25
-"""Seconds between two calls; sums of it are exact."""
-
-AGENTS = {
-    "OFUL": lambda: unipac.OFUL(2, noise=0.5),
-    "Guarded": lambda: unipac.Guarded(unipac.LinUCB(2), noise=0.5),
-}
-SETTINGS = {
-    "arrival": {"window": None, "holdout": 0.2},
-    "window": {"window": 1.0, "default": 0.25},
-}
+Call = Callable[[Any], Any]
+"""A public call of an agent, the same every time."""
 
 
-class Clock:
-    """Seconds that the test moves."""
-
-    now = 0.0
-
-    def __call__(self):
-        return self.now
+class Interrupt(BaseException):
+    """What comes from outside."""
 
 
-# -- calls ------------------------------------------------------------------------------------------
+def counts(frame: Any, event: str) -> bool:
+    """Whether this is such a moment; that a kernel begins, which Numba tells a profiler too, is none."""
+    return event == "c_return" or (event == "call" and frame is sys._getframe(2))
 
 
-class Calls:
-    """Calls of a deployment, each a function of the deployment, the same whenever it is called."""
+def moments(call: Callable[[], Any]) -> int:
+    """In how many moments of a call it can be interrupted."""
+    count = 0
 
-    def __init__(self, rng, clock, plain):
-        self.rng, self.clock, self.plain = rng, clock, plain
-        self.count = 0
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += counts(frame, event)
 
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        weights = {
-            "decide": 6,
-            "reward": 6,
-            "forget": 0.5,
-            "jump": 1,
-            "settled": not self.plain,
-            "restart": 0.1,
-        }
-        kind = self.rng.choices([*weights], [*weights.values()])[0] if self.count else "decide"
-        at = self.clock.now + STEP * (5 if kind == "jump" else 1)
-        self.count += kind == "decide"
-        id_ = self.count if kind == "decide" else self.rng.randint(max(1, self.count - 5), self.count)
-        value = self.rng.choice([0.0, 0.5, -0.25])
-
-        def call(deployment):
-            self.clock.now = at
-            with contextlib.suppress(ValueError):  # closed, or a conflict: nothing changes
-                if kind == "decide":
-                    deployment.decide({"k": [id_]}, X, id=id_)
-                elif kind == "reward":
-                    deployment.reward(id_, value)
-                elif kind == "forget":
-                    deployment.forget(id_)
-                elif kind == "settled":
-                    deployment.settled(X, 0.5)
-                elif kind == "restart":
-                    deployment.restart()
-                else:
-                    deployment.close()
-
-        return call
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
 
 
-# -- interrupts --------------------------------------------------------------------------------------
+def interrupt(call: Callable[[], Any], moment: int) -> BaseException | None:
+    """Interrupt a call at a moment, from 1; what it raised, or None if it was over before."""
+    count = 0
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += counts(frame, event)
+        if count == moment:
+            sys.setprofile(None)
+            raise Interrupt
+
+    sys.setprofile(profile)
+    try:
+        call()
+    except Interrupt as error:
+        return error
+    finally:
+        sys.setprofile(None)
+    return None
 
 
-class Interrupts:
-    """Raises KeyboardInterrupt from the handler of a signal, once or twice, after a random time."""
-
-    def __init__(self, rng):
-        self.rng = rng
-        self.left = self.lost = 0
-
-    def __enter__(self):
-        self.before = signal.signal(signal.SIGALRM, self._raise)
-        return self
-
-    def __exit__(self, *_):
-        signal.signal(signal.SIGALRM, self.before)
-
-    def _raise(self, *_):
-        if self.left > 0:
-            self.left -= 1
-            signal.setitimer(signal.ITIMER_REAL, self.again if self.left else 0.0)
-            raise KeyboardInterrupt
-
-    def during(self, action, longest, twice):
-        """Call the action until it is interrupted; the second interrupt comes right after the first."""
-        self.again = self.rng.uniform(1e-5, 1e-4)
-        delay = self.rng.uniform(1e-5, longest)
-        end = time.perf_counter() + delay + 0.2  # Python loses what is raised in a finalizer
-        try:
-            try:
-                self.left = 2 if twice else 1
-                signal.setitimer(signal.ITIMER_REAL, delay)
-                while time.perf_counter() < end:
-                    action()
-                self.lost += 1
-            except KeyboardInterrupt:
-                until = time.perf_counter() + 0.01
-                while self.left and time.perf_counter() < until:
-                    pass
-        except KeyboardInterrupt:
-            pass
-        self.left = 0
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+def known(agent: Any) -> Any:
+    """Everything by which two agents can differ, apart from the ids of decisions and from room to spare."""
+    header, arrays = described(agent)
+    progress = agent._without_ids(header["progress"])
+    if "state.data.counts.used" in arrays:
+        used = int(arrays["state.data.counts.used"][0])
+        for name in (
+            *(f"data.counts.{part}" for part in ("following", "value", "times", "other")),
+            "planned.times",
+        ):
+            arrays[f"state.{name}"] = arrays[f"state.{name}"][:used]
+    surplus = agent._ledger.surplus if agent.kind == "bandit" else 0
+    return digest({**header, "progress": progress}, arrays), surplus
 
 
-# -- what is left -------------------------------------------------------------------------------------
+def planned(agent: Any) -> Any:
+    """The agent; between episodes with the plan of the next one, which every question for a certificate makes."""
+    if agent.kind == "mdp" and not agent._ledger.under_way():
+        agent._prepare()
+    return agent
 
 
-def plainly(deployment):
-    """All that a deployment holds, without the numbers that are drawn anew in a copy and the clock on the wall."""
-    told = [{k: v for k, v in event.items() if k != "wall"} for event in deployment.events()]
-
-    def entries(held):
-        return [
-            (key, e.decision._replace(id=0).to_dict(), e.body, e.closes, e.number is None, e.value)
-            for key, e in held.items()
-        ]
-
-    alarm, sums = deployment._alarm.saved()
-    rows, sets = deployment._settling.saved()
-    arrays = {**sums, **{f"settled {name}": array for name, array in sets.items()}}
-    return repr((
-        deployment.agent.digest(), told, entries(deployment._entries), entries(deployment._closed), alarm, rows,
-        {name: array.tobytes() for name, array in arrays.items()},
-        deployment._uptime.now()[0], deployment._decided, deployment._seq,
-    ))  # fmt: skip
+def tried(total: int, most: int | None) -> Iterator[int]:
+    """Moments 1, ..., total, or ``most`` of them."""
+    if most is None or total <= most:
+        return iter(range(1, total + 1))
+    return iter(np.unique(np.linspace(1, total, most).astype(int)).tolist())
 
 
-def reached(deployment, clock, before, done, current):
-    """Whether a state is one before or after the interrupted call, or between two windows that end in it."""
-    found, now = plainly(deployment), clock.now
-    for call in done:
-        call(before)
-    clock.now = now
-    if plainly(before) == found:
-        return True
-    after = copy.copy(before)
-    current(after)
-    clock.now = now
-    if plainly(after) == found:
-        return True
-    from unipac.deployment.entries import first_ended
+def check_calls(make: Callable[[], Any], calls: list[Call], most: int | None = None) -> int:
+    """Interrupt each of the calls at its moments: the agent is as before the call or as after it, and goes on so.
 
-    between = copy.copy(before)
-    while (first := first_ended(between._entries, between._uptime.now()[0])) is not None:
-        between._close_one(*first, between._uptime.now())
-        if plainly(between) == found:
-            return True
-    return False
-
-
-def is_free(lock):
-    """Whether another thread can take the lock."""
-    taken = []
-
-    def take():
-        if lock.acquire(timeout=5.0):
-            taken.append(True)
-            lock.release()
-
-    thread = threading.Thread(target=take)
-    thread.start()
-    thread.join()
-    return bool(taken)
+    Returns how many interrupts there were.
+    """
+    agent, before, states = make(), [], []
+    for call in calls:
+        before.append(copy.copy(agent))
+        states.append(known(agent))
+        call(agent)
+    states.append(known(agent))
+    interrupts = 0
+    for k, call in enumerate(calls):
+        copied = copy.copy(before[k])
+        total = moments(partial(call, copied))
+        for moment in tried(total, most):
+            agent = copy.copy(before[k])
+            raised = interrupt(partial(call, agent), moment)
+            interrupts += raised is not None
+            now = known(agent)
+            whole = [*states[k : k + 2], known(planned(copy.copy(before[k])))]
+            assert now in whole, f"call {k}, moment {moment} of {total}: between two states"
+            done = k + (now == states[k + 1])
+            for later in calls[done:]:
+                later(agent)
+            assert known(agent) == states[-1], f"call {k}, moment {moment} of {total}: it goes on otherwise"
+    return interrupts
 
 
-class Trials:
-    """Interrupts of the calls of one deployment after the other; ``wrong`` counts what must not happen."""
-
-    def __init__(self, make, settings, folder, seed, plain=False):
-        self.make, self.settings, self.folder, self.plain = make, settings, folder, plain
-        self.rng = random.Random(seed)  # not that of NumPy, whose compiled code loses interrupts
-        self.wrong = Counter()
-        self.trials = 0
-        self._begin()
-        for _ in range(60):  # whatever must be compiled is compiled now
-            next(self.calls)(self.deployment)
-        self._begin()
-
-    def _begin(self):
-        self.clock = Clock()
-        self.deployment = unipac.Deployment(self.make(), clock=self.clock, **self.settings)
-        self.calls = Calls(self.rng, self.clock, self.plain)
-
-    def trial(self, interrupts):
-        """One interrupt, or two in a row, and a look at what is left."""
-        self.trials += 1
-        done, current, deployment = [], [lambda d: None], self.deployment
-        before = None if self.plain else copy.copy(deployment)
-
-        def action():
-            current[0] = call = next(self.calls)
-            call(deployment)
-            done.append(call)
-
-        interrupts.during(action, 1.5e-3, twice=bool(self.trials % 3 == 0))
-        path = self.folder / f"{self.trials}.npz"
-        try:
-            if not self.plain:
-                # A call that was done may not yet have been noted, then it is the current one.
-                if done and done[-1] is current[0]:
-                    current[0] = lambda d: None
-                self.wrong["another state"] += not reached(deployment, self.clock, before, done, current[0])
-                self.wrong["lock"] += not is_free(deployment._lock)
-                interrupts.during(lambda: deployment.save(path), 3e-2, twice=False)
-            deployment.save(path)
-            found = unipac.Deployment.load(path, clock=self.clock)
-            if not self.plain:
-                self.wrong["another file"] += plainly(found) != plainly(deployment)
-        except ValueError:
-            self.wrong["refused file"] += 1
-            return self._begin()
-        if fold(deployment.events()).digest() != deployment.agent.digest():
-            self.wrong["fold"] += 1
-            return self._begin()
-        try:
-            self.clock.now += 10.0
-            deployment.decide(None, X, id=-self.trials)
-            deployment.reward(-self.trials, 0.5)
-            deployment.close()
-        except (ValueError, KeyError):
-            self.wrong["wedge"] += 1
-            return self._begin()
-        path.unlink()
-        if len(deployment.events()) > 120:
-            self._begin()
-        return None
+def check_play(make: Callable[[], Any], play: Call, most: int | None = None) -> int:
+    """Interrupt ``play`` at its moments: its rounds are learned up to one of them, and the trace is that of these."""
+    whole, states = make(), {}
+    begun = copy.copy(whole)
+    trace = play(whole)
+    total = moments(partial(play, copy.copy(begun)))
+    interrupts = 0
+    for moment in tried(total, most):
+        agent = copy.copy(begun)
+        raised: Any = interrupt(partial(play, agent), moment)
+        if raised is None:
+            continue
+        interrupts += 1
+        learned = getattr(raised, "trace", None)
+        rounds = 0 if learned is None else len(learned)
+        count = agent.rounds if agent.kind == "bandit" else agent.episodes
+        assert count == rounds or (learned is None and count in (0, len(trace))), (moment, count, rounds)
+        if count not in states:
+            after = played(copy.copy(begun), play, count)
+            states[count] = known(after), known(planned(after))
+        assert known(agent) in states[count], f"moment {moment} of {total}: between two rounds"
+        if learned is not None:
+            for name in ("reward", "certificate"):
+                np.testing.assert_array_equal(getattr(learned, name), getattr(trace, name)[:rounds])
+            assert (np.isnan(learned.gap) | (learned.gap == trace.gap[:rounds])).all()  # NaN if not known yet
+    return interrupts
 
 
-def run(total, folder, seed=0, plain=False, progress=False):
-    """So many interrupts over all agents and windows; how many went wrong, in which way."""
-    wrong, counts = Counter(), {}
-    pairs = [(a, s) for a in AGENTS for s in SETTINGS]
-    with Interrupts(random.Random(seed + 1)) as interrupts:
-        for k, (agent, setting) in enumerate(pairs):
-            trials = Trials(AGENTS[agent], SETTINGS[setting], folder, seed + 10 * k, plain)
-            for _ in range(math.ceil(total / len(pairs))):
-                trials.trial(interrupts)
-            wrong += trials.wrong
-            counts[agent, setting] = trials.trials, dict(+trials.wrong)
-            if progress:
-                print(agent, setting, *counts[agent, setting], flush=True)
-    if progress:
-        print(f"{interrupts.lost} interrupts were lost in finalizers")
-    return sum(trials for trials, _ in counts.values()), +wrong
+def played(agent: Any, play: Call, count: int) -> Any:
+    """The agent after some of the rounds."""
+    play(agent, count)
+    return agent
 
 
-if __name__ == "__main__":
-    many = [int(word) for word in sys.argv[1:] if word.isdigit()] or [1000]
-    with tempfile.TemporaryDirectory() as place:
-        print(*run(many[0], Path(place), plain="--plain" in sys.argv, progress=True))
+# -- calls of every kind -----------------------------------------------------------------------
+
+
+def bandit_calls(case: Case) -> list[Call]:
+    """Decisions with and without rewards, one of them forgotten, and logged rounds."""
+    rounds = next(iter(case.instance.pieces(0, 12, 3)))
+
+    def offered(t: int) -> Any:
+        return rounds.actions if rounds.actions.ndim == 2 else rounds.actions[t]
+
+    def choose(t: int) -> Call:
+        return lambda agent: agent.choose(offered(t))
+
+    def update(t: int) -> Call:
+        return lambda agent: agent.update(next(iter(agent._ledger.pending)), float(rounds.rewards[t, 0]))
+
+    def forget(agent: Any) -> None:
+        agent.forget(next(reversed(agent._ledger.pending)))
+
+    def absorb(agent: Any) -> None:
+        agent.absorb(np.array([offered(t)[0] for t in range(4)]), rounds.rewards[:4, 0])
+
+    calls = [choose(0), update(0), choose(1), choose(2), update(1), choose(3), forget, update(2)]
+    return [*calls, absorb, choose(4)] if case.cls.absorbs else [*calls, choose(4)]
+
+
+def mdp_calls(case: Case) -> list[Call]:
+    """Two episodes of act and observe, whose states follow from the actions."""
+    mdp = case.instance
+
+    def act(agent: Any) -> None:
+        steps = agent._ledger.steps
+        agent.act(following(len(steps) - 1, steps[-1].action) if steps else int(mdp.initial.argmax()))
+
+    def observe(agent: Any) -> None:
+        ledger = agent._ledger
+        reward = float(mdp.reward_range[0])
+        agent.observe(reward, following(len(ledger.steps), ledger.waiting.action))
+
+    def following(h: int, action: int) -> int:
+        return (h + action) % int(mdp.n_states)
+
+    return [act, observe] * (2 * mdp.horizon)
+
+
+def search_calls(case: Case) -> list[Call]:
+    """Three batches, as an instance answers them."""
+
+    def tell(search: Any) -> None:
+        if not search.done:
+            search._learn(search._now.wanted, search._sample(case.instance, 1))
+
+    return [tell] * 3
+
+
+def calls_of(case: Case) -> list[Call]:
+    """Public calls of an agent."""
+    return {"bandit": bandit_calls, "mdp": mdp_calls, "search": search_calls}[case.cls.kind](case)
+
+
+def play_of(case: Case) -> Call:
+    """Rounds or episodes; fewer of the same if asked."""
+
+    def play(agent: Any, count: int = 25) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an instance may not be what the agent assumes
+            if agent.kind == "bandit":
+                return agent.play(case.instance, rounds=count, seed=3)
+            return agent.play(case.instance, episodes=count, seed=3)
+
+    return play

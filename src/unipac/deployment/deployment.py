@@ -88,7 +88,7 @@ class Deployment:
         self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
-        self.seed = check.natural("seed", seed)
+        self.seed = check.seed("seed", seed)
         self._alpha = check.real("drift", drift)
         check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
         self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)

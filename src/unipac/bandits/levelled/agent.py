@@ -90,8 +90,8 @@ class LevelledAgent(BanditAgent):
         return self._hold(memory, bonus, fixed)
 
     def _own_what_is_learned(self) -> None:
-        held = self._memory, self._bonus, self._fixed
-        self._hold(*(None if array is None else array.copy() for array in held))
+        bonus, fixed = (None if array is None else array.copy() for array in (self._bonus, self._fixed))
+        self._hold(self._memory.copy(), bonus, fixed)
 
     def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
         """Let the kernels write into these arrays."""

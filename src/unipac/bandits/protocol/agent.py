@@ -380,10 +380,6 @@ class BanditAgent(Agent):
         """The least and the largest level that a decision can have."""
         return 0, 64
 
-    def _number(self) -> int:
-        """How many decisions there were, forgotten ones too: that of the next, from 0."""
-        return self._ledger.number()
-
     def _has_level(self, level: int) -> bool:
         """Whether a decision that waits for its reward can have this level."""
         return True

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._arrays import Array
-from unipac._atomic import commit
+from unipac._atomic import commit, hand_over
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
@@ -85,15 +85,9 @@ def play_instance(
         try:
             _play_pieces(agent, instance, first, seed, mu, trace)
         except BaseException as error:
-            hand_over(error, trace.part(0, agent.rounds - before))
+            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
             raise
     return trace
-
-
-def hand_over(error: BaseException, trace: Trace) -> None:
-    """Let what was raised say which rounds were learned before."""
-    error.trace = trace  # type: ignore[attr-defined]
-    error.add_note(f"{len(trace):,} rounds were learned before this; they are in the exception's trace.")
 
 
 def traces(
@@ -159,11 +153,11 @@ def _play_pieces(
         noise = None
         if agent.weighs and offered.noise is not None:
             noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
-        part = trace.part(done, done + len(offered.rewards))
+        part, before = trace.part(done, done + len(offered.rewards)), agent.rounds
         try:
             _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
         finally:  # an interrupted call hands over the rounds that it learned
-            write_gaps(part, offered.means)
+            _write_gaps_of(part, offered.means, agent.rounds - before)
         done += len(part)
 
 
@@ -191,15 +185,17 @@ def play_arrays(
         try:
             _play_checked(agent, X, y, mu, trace, scales)
         except BaseException as error:
-            learned = slice(agent.rounds - before)
-            part = trace.part(0, learned.stop)
-            if means is not None:
-                write_gaps(part, means if means.ndim == 1 else means[learned])
-            hand_over(error, part)
+            _write_gaps_of(trace, means, agent.rounds - before)
+            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
             raise
-    if means is not None:
-        write_gaps(trace, means)
+    _write_gaps_of(trace, means, len(trace))
     return trace
+
+
+def _write_gaps_of(trace: Trace, means: Array | None, played: int) -> None:
+    """Fill in the gaps of the first rounds, where the expected rewards are known."""
+    if means is not None:
+        write_gaps(trace.part(0, played), means if means.ndim == 1 else means[:played])
 
 
 def _play_checked(

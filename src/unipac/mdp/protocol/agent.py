@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from unipac import _checks as check
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array, Integers
+from unipac._atomic import commit, hand_over
 from unipac._progress import shown
 from unipac._warnings import warn
 from unipac.envs import FiniteMDP
@@ -143,20 +144,14 @@ class EpisodicAgent(Agent):
         play_in_turn(self, world, states, uniforms, trace)
 
     def _commit(self, change: Change, episodes: int) -> None:
-        """Make a change that ends ``episodes`` more episodes.
-
-        CPython raises asynchronous exceptions at calls and at loops. Between the first assignment and the last step
-        there are no calls or loops, so an exception leaves the agent as it was before or as it is after.
-        """
-        ledger, sure = self._ledger, self.refutation and self.consistent
-        total = ledger.episodes + episodes
+        """Make a change that ends ``episodes`` more episodes; all of it is made or none."""
+        sure = self.refutation and self.consistent
         if type(change) is tuple:
             kernel, arguments = change
-            ledger.episodes, ledger.steps, ledger.waiting, ledger.plan = total, [], None, None
-            kernel(*arguments)
+            learned = (kernel, *arguments)
         else:
-            ledger.episodes, ledger.steps, ledger.waiting, ledger.plan = total, [], None, None
-            self.state = change
+            learned = (setattr, self, "state", change)
+        commit([*self._ledger.ended(episodes), learned])
         if sure and not self.consistent:
             warn(self.refutation, RuntimeWarning)
 
@@ -328,8 +323,16 @@ class EpisodicAgent(Agent):
             self._check_total("episodes", K)
             first = self.episodes if start is None else check.count("start", start, least=0)
             trace = empty_trace(K, self.horizon)
-            for part, states, uniforms in in_blocks(mdp, starts, trace, first, seed):
-                self._play(world, states, uniforms, part)
+            before = self.episodes
+            try:
+                for part, states, uniforms in in_blocks(mdp, starts, trace, first, seed):
+                    self._play(world, states, uniforms, part)
+            except BaseException as error:
+                hand_over(error, trace.part(0, self.episodes - before), "episodes")
+                raise
+            finally:
+                if not self.certified:
+                    trace.certificate[:] = np.nan
         return trace
 
     # -- checks --------------------------------------------------------------------------------

@@ -233,9 +233,8 @@ class LinearAgent(EpisodicAgent):
         """Play in parts: each time the memory needs more room, continue where it stopped."""
         done = 0
         while done < len(states):
-            count = self._memory.play(world, states[done:], uniforms[done:], trace.part(done, len(states)))
-            done += count
-            self._ledger.episodes += count
+            rest = trace.part(done, len(states))
+            done += self._ledger.run(*self._memory.playing(world, states[done:], uniforms[done:], rest))
 
     def _check_end(self, h: int, terminated: bool) -> None:
         if terminated and h < self.horizon - 1:

@@ -135,11 +135,8 @@ class ValueAgent(EpisodicAgent):
         played, done = room_for(trace, self.horizon, self.n_states), 0
         while done < len(states):
             self.state = states_of.with_room(self.state, self._rules)
-            before = done
-            done = int(kernels.play(self.state, self._rules, world, states, uniforms, before, played))
-            self._ledger.episodes += done - before
-            if not self.certified:
-                trace.certificate[before:done] = np.nan
+            arguments = self.state, self._rules, world, states, uniforms, done, played
+            done += self._ledger.run(kernels.play, *arguments)
 
     # -- checks --------------------------------------------------------------------------------
 

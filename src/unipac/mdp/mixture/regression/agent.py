@@ -200,15 +200,11 @@ class MixtureAgent(MixtureInputs):
         if world.terminal.any():  # the compiled episodes have H stages
             super()._play(world, states, uniforms, trace)
             return
-        out, k = np.empty((4, len(states))), 0
+        trace.level[:], trace.replanned[:] = 1, True
+        played, k = (trace.gap, trace.reward, trace.bound, trace.certificate), 0
         while k < len(states):
             self._make_room()
-            before, k = k, planning.play(self.state, self._rules, world, states, uniforms, k, out)
-            self._ledger.episodes += k - before
-        trace.gap[:], trace.reward[:], trace.bound[:], trace.certificate[:] = out
-        trace.level[:], trace.replanned[:] = 1, True
-        if not self.certified:
-            trace.certificate[:] = np.nan
+            k += self._ledger.run(planning.play, self.state, self._rules, world, states, uniforms, k, played)
 
     # -- files ---------------------------------------------------------------------------------
 

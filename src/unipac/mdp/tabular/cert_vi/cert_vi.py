@@ -113,9 +113,8 @@ class CertVI(TabularAgent):
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         played, k = room_for(trace, self.horizon, self.n_states), 0
         while k < len(states):
-            self.state, before = kernels.with_more_room(self.state, self.horizon), k
-            k = kernels.play(self.state, self._rules, world, states, uniforms, k, played)
-            self._ledger.episodes += k - before
+            self.state = kernels.with_more_room(self.state, self.horizon)
+            k += self._ledger.run(kernels.play, self.state, self._rules, world, states, uniforms, k, played)
 
     @property
     def certified(self) -> bool:

@@ -214,19 +214,19 @@ def renewed(state: State, rules: Rules) -> State:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
 ) -> int:
-    """Play episodes from ``first`` on until there is no room for the outcomes of another; returns the next one."""
+    """Play episodes from ``first`` on until there is no room for the outcomes of another; returns how many."""
     H, n_states = state.action.shape
     Q, V = np.empty((H, rules.upper.extreme.size)), np.empty((H + 1, n_states))
     for k in range(first, starts.size):
         if state.counts.used[0] + H > state.counts.times.size:
-            return k
+            return k - first
         if state.age[0] == STALE:
             plan(state, rules, Q, V)
         fresh = state.age[0] == FRESH
         played.fresh[k], anew = fresh, fresh or k == first
         n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
         learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
-    return starts.size
+    return starts.size - first
 
 
 @jit
