@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check, _storage as storage, _versions as versions
+from unipac import _checks as check, _forks as forks, _storage as storage, _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 
@@ -55,6 +55,7 @@ class Agent:
                 setattr(self, entry.name, value)
         self._lock = threading.RLock()
         self._files = storage.Files()
+        forks.register(self)
         self._check_parameters()
         self._begin()
         self.state = self._empty()
@@ -86,6 +87,11 @@ class Agent:
     def _empty(self) -> Any:
         """The state before anything was learned."""
         raise NotImplementedError
+
+    def _forked(self) -> None:
+        """Renew locks and identity, in a child process."""
+        self._lock = threading.RLock()
+        self._files.lock = threading.RLock()
 
     def _saved(self) -> Any:
         """The part of the state that goes to a file; the rest can be derived from it."""

@@ -1,8 +1,8 @@
 """Interrupts at random moments of a deployment's calls: what is left is a state that calls without interrupts reach.
 
-``python tests/helpers/deployment_interrupts.py 1000`` makes so many interrupts and prints what went wrong; ``--plain`` looks only
-at what every version of the library has: files that ``load`` refuses, calls that fail afterwards, logs that lead
-elsewhere. So an older version can be the control.
+``python tests/helpers/deployment_interrupts.py 1000`` makes so many interrupts and prints what went wrong. With
+``--plain`` it looks only at what every version of the library has: files that ``load`` refuses, calls that fail
+afterwards, logs that lead elsewhere. So an older version can be the control.
 """
 
 from __future__ import annotations

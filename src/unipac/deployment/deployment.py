@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check
+from unipac import _checks as check, _forks as forks
 from unipac._actions import Actions, Label, label
 from unipac._atomic import Change, commit
 from unipac._inputs import action_array, check_norms
@@ -109,6 +109,7 @@ class Deployment:
             drift=self._alpha, max_pending=self.max_pending,
         )  # fmt: skip
         self._events: list[Any] = [told]
+        forks.register(self)
 
     # -- what is known -------------------------------------------------------------------------
 
@@ -300,7 +301,11 @@ class Deployment:
             clone.__dict__.update(self.__dict__, _lock=threading.RLock(), _files=Files())
             for name in ("_agent", "_alarm", "_closed", "_entries", "_events", "_settling", "_uptime"):
                 setattr(clone, name, copy.copy(getattr(self, name)))
+        forks.register(clone)
         return clone
+
+    def _forked(self) -> None:
+        self._lock, self._files.lock = threading.RLock(), threading.RLock()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         memo[id(self)] = clone = self.__copy__()
