@@ -206,7 +206,7 @@ def test_an_interrupted_save_leaves_the_old_file(step, saved, monkeypatch):
 
     monkeypatch.setattr(step, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        unipac.OFUL(2).save(saved)
+        unipac.OFUL(2).save(saved, replace=True)
     monkeypatch.undo()
     assert saved.read_bytes() == before
     assert [*saved.parent.iterdir()] == [saved]

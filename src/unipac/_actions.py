@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unipac._arrays import Array
+from unipac._checks import shown
 from unipac._inputs import floats
 
 Label = str | int
@@ -54,13 +55,23 @@ class Actions:
         return f"<Actions: {len(self)} of dimension {self.vectors.shape[1]}, {shown}>"
 
 
+LONGEST = 1024
+"""The most bytes of an id that is text."""
+
+
 def label(name: str, value: object) -> Label:
-    """Check an id and return it as a Python string or integer."""
+    """Check an id and return it as a Python string or integer: 64 bits, or text of at most 1 kB."""
     if isinstance(value, str):
-        return str(value)
+        text = str.__str__(str(value))  # a plain one
+        if 4 * len(text) > LONGEST and len(text.encode(errors="surrogatepass")) > LONGEST:
+            raise ValueError(f"{name} must be text of at most {LONGEST} bytes, got {shown(text)}")
+        return text
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
-    raise ValueError(f"{name} must be text or an integer, got {value!r}")
+        number = int(value)
+        if -(2**63) <= number < 2**64:
+            return number
+        raise ValueError(f"{name} must be an integer of 64 bits, got {shown(number)}")
+    raise ValueError(f"{name} must be text or an integer, got {shown(value)}")
 
 
 def unlike(name: str, values: Sequence[object]) -> tuple[Label, ...]:

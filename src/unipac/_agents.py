@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _storage as storage, _versions as versions
+from unipac import _checks as check, _forks as forks, _storage as storage, _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
 from unipac.registry import AGENTS, FEATURE_MAPS
 
@@ -54,6 +54,8 @@ class Agent:
                 value = entry.metadata["check"](entry.name, getattr(self, entry.name))
                 setattr(self, entry.name, value)
         self._lock = threading.RLock()
+        self._files = storage.Files()
+        forks.register(self)
         self._check_parameters()
         self._begin()
         self.state = self._empty()
@@ -90,6 +92,11 @@ class Agent:
     def _empty(self) -> Any:
         """The state before anything was learned."""
         raise NotImplementedError
+
+    def _forked(self) -> None:
+        """Renew locks and identity, in a child process."""
+        self._lock = threading.RLock()
+        self._files.lock = threading.RLock()
 
     def _saved(self) -> Any:
         """The part of the state that goes to a file; the rest can be derived from it."""
@@ -141,11 +148,28 @@ class Agent:
         """Its progress, in a few words."""
         return ""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent to a file; ``unipac.load`` continues from it bit for bit."""
-        with self._lock:
-            header, arrays = described(self)
-        storage.write(path, header, arrays)
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the agent to a file; ``unipac.load`` continues from it bit for bit.
+
+        What was written is read again, with all checks of ``load``, before it takes the place of the old file.
+
+        Args:
+            path: the file. One that another agent or another process wrote is not replaced, unless this agent was
+                loaded from it: nothing that was saved is lost by mistake.
+            replace: replace any file.
+        """
+        replace = check.flag("replace", replace)
+        with self._files.lock:
+            with self._lock:
+                header, arrays = described(self)
+            storage.write(
+                path, header, arrays, files=self._files, replace=replace, verify=self._check_written
+            )
+
+    def _check_written(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Refuse what was written unless ``load`` would accept it, given class and functions of this agent."""
+        made = _from_file(header, arrays, type(self), _functions(self))
+        check_as_written(described(made), header, arrays)
 
     def digest(self) -> str:
         """SHA-256 of the parameters, the state, and rounds or episodes under way; equal agents have equal digests.
@@ -304,7 +328,7 @@ def load(
         >>> other.rounds, agent.rounds
         (1, 0)
     """
-    stored, held = storage.read(path)
+    stored, held, stated = storage.read_all(path)
     if stored.get("kind") == "deployment":
         raise ValueError(
             f"path must name a file of an agent, got {os.fspath(path)!r}, which holds a deployment; "
@@ -315,6 +339,7 @@ def load(
         header, arrays = versions.current(stored, held)
         made = _from_file(header, arrays, agent, objects)
         check_as_written(described(made), header, arrays)
+        made._files.note(path, stated)
         return made
     except (
         LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
@@ -358,6 +383,15 @@ def check_as_written(own: tuple[dict[str, Any], Arrays], header: Mapping[str, An
     again = {"format": header["format"], "version": header["version"], **own[0]}
     if storage.digest(again, own[1]) != storage.digest(header, arrays):
         raise ValueError("it holds more than what was made from it, or in another form")
+
+
+def _functions(agent: Agent) -> dict[str, Any]:
+    """The parameters of an agent that a file cannot hold: functions of a user's own."""
+    return {
+        name: value
+        for name, value in agent.parameters.items()
+        if callable(value) and not isinstance(value, Agent) and not hasattr(value, "parameters")
+    }
 
 
 def _object(name: str, saved: Mapping[str, Any], arrays: Arrays) -> Any:

@@ -29,6 +29,8 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:
         text = f"a {type(value).__name__} of too many digits"
+    except Exception:
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 200 else f"{text[:160]} ... {text[-30:]}"
 
 

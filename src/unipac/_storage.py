@@ -14,9 +14,10 @@ import json
 import math
 import os
 import re
+import threading
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,27 +35,102 @@ UNFINISHED = ".unfinished"
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a header and arrays, replacing the file if there is one."""
+class Files:
+    """The files that an object has read or written, each with the digests that it may have; one is saved at a time."""
+
+    __slots__ = ("known", "lock")
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[str, ...]] = {}
+        self.lock = threading.RLock()
+
+    def note(self, path: str | os.PathLike[str], *digests: str) -> None:
+        """The file of this path has one of these digests, as long as nobody else writes it."""
+        self.known[os.path.realpath(path)] = digests
+
+    def check(self, path: str | os.PathLike[str]) -> None:
+        """A ``ValueError`` if there is a file that is not known: one of another object or process, or none of ours."""
+        target = Path(path)
+        if not target.is_file() or target.stat().st_size == 0:
+            return
+        found = _stated(target)
+        if not any(found in digests for digests in self.known.values()):
+            raise ValueError(
+                "path must name no file, or the one that this object has loaded or saved last, "
+                f"got {os.fspath(path)!r}, which is another; save(path, replace=True) replaces it"
+            )
+
+
+def write(
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    files: Files,
+    replace: bool,
+    verify: Callable[[dict[str, Any], dict[str, NDArray[Any]]], None],
+) -> None:
+    """Write a header and arrays, replacing the file if there is one.
+
+    Args:
+        path: of the file.
+        header: what JSON can express.
+        arrays: by name.
+        files: those that the object knows; another file is not replaced, unless ``replace``.
+        replace: whether any file may be replaced.
+        verify: raises an error if what was written, and read again, cannot be loaded; then the old file stays.
+    """
     target = _checked(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path must lie in an existing folder, got {os.fspath(path)!r}")
-    write_atomically(target, content(header, arrays))
+    if not replace:
+        files.check(target)  # before the work; others may still write in the meantime
+    stated, data = _content(header, arrays)
+
+    def ready(unfinished: Path) -> None:
+        try:
+            verify(*read(unfinished))
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise ValueError(
+                f"what is saved must be what load accepts, got an object that it refuses ({error}); "
+                f"{os.fspath(path)!r} is as it was"
+            ) from None
+
+    def last() -> None:
+        if not replace:
+            files.check(target)
+        # Both, since an interrupt may come before the file is replaced or right after it.
+        files.note(target, *files.known.get(os.path.realpath(target), ()), stated)
+
+    write_atomically(target, data, ready=ready, last=last)
+    files.note(target, stated)
     _remove_leftovers(Path(os.path.realpath(target)))
 
 
 def content(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """The bytes of a file; equal for equal headers and arrays."""
+    return _content(header, arrays)[1]
+
+
+def _content(header: Mapping[str, Any], arrays: Arrays) -> tuple[str, bytes]:
+    """The digest and the bytes of a file."""
     full = {"format": FORMAT, "version": VERSION, **header}
-    text = json.dumps({**full, "digest": digest(full, arrays)}, allow_nan=False)
+    stated = digest(full, arrays)
+    text = json.dumps({**full, "digest": stated}, allow_nan=False)
     stream = io.BytesIO()
     members: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     np.savez(stream, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
-    return stream.getvalue()
+    return stated, stream.getvalue()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of a file; a ``ValueError`` if it is damaged or not a file of ours."""
+    header, arrays, _ = read_all(path)
+    return header, arrays
+
+
+def read_all(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]], str]:
+    """As ``read``, and the digest of the file."""
     shown = os.fspath(_checked(path))
     with open(shown, "rb") as file:
         try:
@@ -77,7 +153,20 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         raise ValueError(
             f"path must name a file written by save(), got {shown!r}, whose contents were altered"
         )
-    return header, arrays
+    return header, arrays, computed
+
+
+def _stated(path: Path) -> str | None:
+    """The digest that a file states; None if it is no file of ours."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            member = archive.getinfo("header.npy")
+            if member.compress_type != zipfile.ZIP_STORED or member.file_size > path.stat().st_size:
+                return None
+            header = json.loads(_array(archive.read(member)).tobytes())
+        return str(header["digest"]) if header["format"] == FORMAT else None
+    except (Exception, RecursionError):  # as in ``read``
+        return None
 
 
 def digest(header: Mapping[str, Any], arrays: Arrays) -> str:
@@ -90,7 +179,14 @@ def digest(header: Mapping[str, Any], arrays: Arrays) -> str:
     return total.hexdigest()
 
 
-def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UNFINISHED) -> None:
+def write_atomically(
+    target: Path,
+    content: bytes | memoryview,
+    suffix: str = UNFINISHED,
+    *,
+    ready: Callable[[Path], None] | None = None,
+    last: Callable[[], None] | None = None,
+) -> None:
     """Write a file so that at every moment either the old or the new one is there, complete.
 
     A symbolic link stays one, and a file keeps its mode.
@@ -99,6 +195,9 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
         target: the file.
         content: its bytes.
         suffix: the end of the temporary name under which it is first written.
+        ready: called with the temporary file once it is on disk; what it raises leaves the old file.
+        last: called just before the old file is replaced, while no other process is between its own check and
+            replacement of a file in this folder; what it raises leaves the old file.
     """
     target = Path(os.path.realpath(target))
     unfinished = target.with_name(f".{_stem(target)}.{os.getpid()}.{time.monotonic_ns()}{suffix}")
@@ -109,11 +208,34 @@ def write_atomically(target: Path, content: bytes | memoryview, suffix: str = UN
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, target)
+        if ready is not None:
+            ready(unfinished)
+        if last is None:
+            os.replace(unfinished, target)
+        else:
+            with _alone(target.parent):
+                last()
+                os.replace(unfinished, target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time, as far as the system and the file system can lock folders."""
+    descriptor = -1
+    try:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl  # not everywhere
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _stem(target: Path) -> str:

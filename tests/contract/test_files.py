@@ -306,7 +306,7 @@ def kill_during_saves(times, folder):
             try:
                 while True:
                     for agent in two:
-                        agent.save(path)
+                        agent.save(path, replace=True)
             finally:
                 os._exit(1)
         time.sleep(float(rng.uniform(0.002, 0.02)))
@@ -314,7 +314,7 @@ def kill_during_saves(times, folder):
         os.waitpid(child, 0)
         assert cases.fingerprint(unipac.load(path)) in known
         left += len([*folder.iterdir()]) > 1
-    two[1].save(path)
+    two[1].save(path, replace=True)
     assert [entry.name for entry in folder.iterdir()] == ["agent.npz"]  # what was left is gone
     return left
 

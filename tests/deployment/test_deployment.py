@@ -41,7 +41,7 @@ def test_rewards_wait_for_their_window_and_come_in_order():
     clock.now = 11.5  # r0 and r1 have ended, r2 has not
     assert d.close() == 2
     releases = [event for event in d.events() if event["kind"] == "release"]
-    assert [event["through"] for event in releases] == [2]
+    assert [event["through"] for event in releases] == [1, 2]
     judge = unipac.Guarded(unipac.LinUCB(2), noise=0.5)
     for k, value in enumerate((0.25, -1.0)):
         decision = judge.choose(X)

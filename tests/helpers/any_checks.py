@@ -28,7 +28,7 @@ GUARANTEES = ("uniform-PAC", "regret", "PAC", "none")
 
 def by_file(agent: Any, path: Path) -> Any:
     """Saved and loaded."""
-    agent.save(path)
+    agent.save(path, replace=True)
     return unipac.load(path, agent=type(agent), feature_map=_function_of(agent))
 
 

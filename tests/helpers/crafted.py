@@ -394,7 +394,7 @@ SURVIVALS = {"bandit": _survive_bandit, "mdp": _survive_mdp, "search": _survive_
 
 def _again(agent: Any, path: Any) -> Any:
     """Saved and loaded: the same agent."""
-    agent.save(path)
+    agent.save(path, replace=True)
     other = loaded(agent, path)
     assert cases.fingerprint(other) == cases.fingerprint(agent)
     return other

@@ -111,7 +111,7 @@ class Machine:
     def reload(self):
         """Saved and loaded, with a clock that starts elsewhere."""
         path = self.folder / "deployment.npz"
-        self.deployment.save(path)
+        self.deployment.save(path, replace=True)
         self.clock = Clock(self.clock.now + 1e6)
         before = self.deployment
         self.deployment = unipac.Deployment.load(path, clock=self.clock)

@@ -148,7 +148,7 @@ def write(version: str, folder: Path, makers: Any) -> None:
     """The files, and what is decided by their agents, loaded by the version that wrote them."""
     for name, make in makers.items():
         made, path = make(), folder / f"v{version}-{name}.npz"
-        made.save(path)
+        made.save(path, replace=True)
         told = {"decided": decided(load(path))}
         if name == "deployment":
             told["events"] = made.events()

@@ -119,7 +119,7 @@ def files(agent: Any, rng: Any) -> Iterator[tuple[str, bytes]]:
 
 def deployment_files(rng: Any, path: Path) -> Iterator[tuple[str, bytes]]:
     """The same of a deployment; its events are JSON, and are left alone."""
-    kept.MAKERS["deployment"]().save(path)
+    kept.MAKERS["deployment"]().save(path, replace=True)
     yield from _files(*_storage.read(path), rng)
 
 
@@ -270,9 +270,9 @@ def held_deployment(content: bytes, path: Path) -> bool:
         assert path.read_bytes() == content, "other bytes"
         other.drift, other.events(), repr(other)
         for _ in range(30):  # the alarm looks every 25 rounds
-            other.close(now=other._time + 1.0)
+            other.close(now=other._uptime.time + 1.0)
             other.reward(other.decide(None, [[0.6, 0.0], [0.0, 0.6]]).id, 0.5)
-        other.close(now=other._time + 10.0)
+        other.close(now=other._uptime.time + 10.0)
         other.settled([[1.0, 0.0], [0.0, 1.0]], eps=0.01)
         other.restart()
         other.save(path)

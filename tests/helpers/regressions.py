@@ -83,7 +83,7 @@ def check_files_and_copies(make, folder):
     agent, _, _ = make(3, 0.3)
     X, rewards = world(5, 3, "unit")
     agent.play(X[:150], rewards[:150])
-    agent.save(folder / "agent.npz")
+    agent.save(folder / "agent.npz", replace=True)
     for other in (unipac.load(folder / "agent.npz"), copy.copy(agent)):
         ours, theirs = (
             copy.copy(agent).play(X[150:300], rewards[150:300]),

@@ -7,22 +7,27 @@ import hashlib
 import os
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import timedelta
+from operator import delitem, setitem
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check
+from unipac import _checks as check, _forks as forks
 from unipac._actions import Actions, Label, label
-from unipac._inputs import action_array
+from unipac._atomic import Change, commit
+from unipac._inputs import action_array, check_norms
+from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.deployment import files, log, offering
-from unipac.deployment.drift import Alarm, Drift
-from unipac.deployment.entries import REMEMBERED, Entry, reward_value
+from unipac.deployment.drift import Drift, alarm_for
+from unipac.deployment.entries import REMEMBERED, Entries, Entry, first_ended, reward_value
 from unipac.deployment.errors import Closed, Conflict, Full, Unknown
 from unipac.deployment.settling import Settled, Settling
+from unipac.deployment.uptime import Uptime
 from unipac.features.maps import Features
 
 
@@ -43,7 +48,9 @@ class Deployment:
     learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
     reward arrives next depends on the noise of outstanding rewards.
 
-    What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call.
+    What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call. Whatever is
+    raised in the middle of a call, by Ctrl-C or the handler of a signal, all of the call has happened or nothing, and
+    of several windows that end at once a whole number have. Threads may call at the same time.
 
     Args:
         agent: a bandit agent without pending decisions; it is copied.
@@ -55,7 +62,8 @@ class Deployment:
         seed: of the holdout.
         drift: α of the drift alarm, 0 for none.
         max_pending: the most decisions that may wait.
-        clock: seconds that never go back; downtime and the clock on the wall do not count.
+        clock: seconds that never go back; downtime and the clock on the wall do not count. A call at which it tells
+            no number, or a time 3,000 years on, is refused.
     """
 
     def __init__(
@@ -81,34 +89,36 @@ class Deployment:
         self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
-        self.seed = check.count("seed", seed, least=0)
+        self.seed = check.seed("seed", seed)
         self._alpha = check.real("drift", drift)
         check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
-        self.max_pending = check.count("max_pending", max_pending)
+        self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
         check.require(callable(clock), "clock", "a function", clock)
         self.features = features
-        self._clock = clock
         self._lock = threading.RLock()
+        self._files = Files()
         self._agent = copy.copy(agent)
-        self._time, self._mark = 0.0, float(clock())
-        self._entries: dict[Label, Entry] = {}
-        self._closed: dict[Label, Entry] = {}
+        self._uptime = Uptime(clock)
+        self._entries: Entries = OrderedDict()
+        self._closed: Entries = OrderedDict()
         self._seq = self._decided = 0
         self._settling = Settling()
-        self._alarm = self._new_alarm()
+        self._alarm = alarm_for(self._agent, self._alpha)
         told = log.spec_event(
             agent, agent.digest() == type(agent)(**agent.parameters).digest(), files.features_text(features),
             window=self.window, default=self.default, holdout=self.holdout, seed=self.seed,
             drift=self._alpha, max_pending=self.max_pending,
         )  # fmt: skip
         self._events: list[Any] = [told]
+        forks.register(self)
 
     # -- what is known -------------------------------------------------------------------------
 
     @property
     def agent(self) -> BanditAgent:
-        """The agent as it is now, a copy of the one given; what it is taught by others is not in the log."""
-        return self._agent
+        """A copy of the agent as it is now; what the copy is taught, the deployment does not learn."""
+        with self._lock:
+            return copy.copy(self._agent)
 
     @property
     def consistent(self) -> bool:
@@ -130,8 +140,8 @@ class Deployment:
         """The log from event ``after`` + 1 on, each as JSON has it; with 0, from the specification on."""
         first = check.count("after", after, least=0)
         with self._lock:
-            rows = self._events if first == 0 else self._events[first + 1 :]
-            return [log.decide_event(*row) if type(row) is tuple else dict(row) for row in rows]
+            rows = self._events[first + (first > 0) :]
+        return [log.copied(row) for row in rows]
 
     def __repr__(self) -> str:
         alarm = ", drift alarm" if self._alarm.state.alarm else ""
@@ -159,43 +169,38 @@ class Deployment:
             exclude: ids of actions, or their rows if they have no ids.
         """
         key = None if id is None else label("id", id)
-        offered, labels, vectors, kept = offering.offer(self._agent, self.features, context, actions, exclude)
-        X = offered.vectors if type(offered) is Actions else offered
+        X, labels, vectors, kept = offering.offer(self._agent, self.features, context, actions, exclude)
         body = hashlib.blake2b(X.tobytes() + repr(labels).encode(), digest_size=16).digest()
         with self._lock:
-            now = self._tick(None)
-            self._close(now)
-            if key is not None:
-                known = self._entries.get(key) or self._closed.get(key)
-                if known is not None:
-                    if known.body != body:
-                        raise Conflict(f"id must be new, or have the same actions, got {key!r} with others")
-                    return known.decision
-            if len(self._entries) >= self.max_pending:
+            now = self._uptime.now()
+            known = None if key is None else self._entries.get(key) or self._closed.get(key)
+            if known is not None and known.body != body:
+                raise Conflict(f"id must be new, or have the same actions, got {key!r} with others")
+            if (
+                known is None
+                and len(self._entries) >= self.max_pending
+                and first_ended(self._entries, now[0]) is None
+            ):
                 raise Full(f"at most {self.max_pending} decisions may wait (max_pending), got one more")
-            choice = self._agent.choose(offered)
-            number: int | None = choice.id
-            self._seq += 1
-            n = len(X)
-            drawn = offering.drawn(self.holdout, self.seed, self._decided, n)
-            key = choice.id if key is None else key
-            propensity = None
-            if not self._agent.draws:
-                propensity = 1.0
-                if self.holdout > 0.0:
-                    taken = choice.index if drawn is None else drawn
-                    propensity = (1.0 - self.holdout) * (taken == choice.index) + self.holdout / n
-            if drawn is not None:
-                self._agent.forget(choice)
-                choice, number = offering.looked_up(self._agent, X, labels, drawn, choice), None
-            decision: Decision = tuple.__new__(
-                Decision, (key, *choice[1:11], propensity, drawn is not None, self._seq)
-            )
-            closes = None if self.window is None else now + self.window
-            self._entries[key] = Entry(decision, body, closes, number, None)
-            self._decided += 1
-            known_rows = range(n) if labels is None else labels
-            self._events.append((decision, now, time.time(), kept, known_rows, vectors))
+            self._close(now)
+            if known is not None:
+                return known.decision
+            chosen = offering.chosen(self._agent, X, labels, self.holdout, self.seed, self._decided)
+            key, seq = chosen.told.id if key is None else key, self._seq + 1
+            said = (key, *chosen.told[1:11], chosen.propensity, chosen.number is None, seq)
+            decision: Decision = tuple.__new__(Decision, said)
+            closes = None if self.window is None else now[0] + self.window
+            rows = range(len(X)) if labels is None else labels
+            commit([
+                *chosen.changes,
+                (setitem, self._entries, key, Entry(decision, body, closes, chosen.number, None)),
+                (setattr, self, "_decided", self._decided + 1),
+                (setattr, self, "_seq", seq),
+                (list.append, self._events, (decision, now[0], time.time(), kept, rows, vectors)),
+                *self._uptime.moved(now),
+            ])  # fmt: skip
+            if chosen.refutes:
+                self._agent._warn_of_refutation()
         return decision
 
     def reward(self, id: Label, value: float, at: float | None = None) -> bool:  # noqa: A002
@@ -204,24 +209,28 @@ class Deployment:
         Args:
             id: of the decision.
             value: the first one counts, another one is a ``Conflict``.
-            at: the time of the deployment, for replays; not before the last one.
+            at: the time of the deployment, for replays: not before the last one, and at most 1e11. It may be ahead of
+                the clock; time then goes on from there.
         """
         key, number = label("id", id), reward_value("value", value)
         with self._lock:
-            now = self._tick(at)
-            self._close(now)
+            now = self._uptime.now(at)
             entry = self._known(key)
-            if entry.value is not None:
-                if entry.value == number:
-                    return False
+            if entry.value not in (None, number):
                 raise Conflict(f"value must be the same every time, got {number!r} after {entry.value!r}")
-            if key in self._closed:
+            ended = key in self._closed or (entry.closes is not None and entry.closes <= now[0])
+            if entry.value is None and ended:
                 raise Closed(f"id must be of a decision that takes rewards, got {key!r}, which is closed")
-            entry.value = number
-            self._note({"kind": "reward", "id": key, "value": number, "at": now})
+            self._close(now)
+            if entry.value is not None:
+                return False
+            rewarded = Entry(*entry[:4], number)
             if self.window is None:
-                self._teach(entry, number)
-                self._put_away(key)
+                changes = [*self._taught(rewarded, number), *self._put_away(key, rewarded)]
+            else:
+                changes = [(setitem, self._entries, key, rewarded)]
+            changes += self._noted({"kind": "reward", "id": key, "value": number, "at": now[0]})
+            commit([*changes, *self._uptime.moved(now)])
         return True
 
     def forget(self, id: Label) -> None:  # noqa: A002
@@ -231,16 +240,22 @@ class Deployment:
             entry = self._known(key)
             if key in self._closed:
                 raise Closed(f"id must be of a pending decision, got {key!r}, which is closed")
+            changes = self._put_away(key, entry._replace(value=None))
             if entry.number is not None:
-                self._agent.forget(entry.number)
-            entry.value = None
-            self._put_away(key)
-            self._note({"kind": "forget", "id": key})
+                changes += self._agent._forgotten(entry.number)
+            commit([*changes, *self._noted({"kind": "forget", "id": key})])
 
     def close(self, now: float | None = None) -> int:
-        """Learn the rewards of all windows that have ended; how many. It runs before every decision and reward."""
+        """Learn the rewards of all windows that have ended; how many. It runs before every decision and reward.
+
+        Args:
+            now: as ``at`` of ``reward``.
+        """
         with self._lock:
-            return self._close(self._tick(now))
+            moment = self._uptime.now(now, "now")
+            count = self._close(moment)
+            commit(self._uptime.moved(moment))
+            return count
 
     def restart(self) -> None:
         """Begin with an empty agent of the same parameters, which has its own δ.
@@ -248,38 +263,73 @@ class Deployment:
         Rewards of earlier decisions are recorded, and nobody learns from them.
         """
         with self._lock:
-            self._agent = type(self._agent)(**self._agent.parameters)
-            for entry in self._entries.values():
-                entry.number = None
-            self._settling.clear()
-            self._alarm = self._new_alarm()
-            self._note({"kind": "restart"})
+            agent = type(self._agent)(**self._agent.parameters)
+            untaught = ((key, entry._replace(number=None)) for key, entry in self._entries.items())
+            commit([
+                (setattr, self, "_entries", OrderedDict(untaught)),
+                (setattr, self, "_agent", agent),
+                (setattr, self, "_settling", Settling()),
+                (setattr, self, "_alarm", alarm_for(self._agent, self._alpha)),
+                *self._noted({"kind": "restart"}),
+            ])  # fmt: skip
 
     def settled(self, actions: ArrayLike | Actions, eps: float) -> Settled | None:
         """An action within ``eps`` of the best of these, once there is one; then always the same.
 
         Asking is free: all verdicts for all sets are right together with probability 1 − δ. A refutation of the
-        assumptions, or ``restart``, drops them.
+        assumptions, or ``restart``, drops them. Bounds of these actions may be what refutes: the log says so.
         """
         accuracy = check.positive("eps", eps)
         labels = actions.labels if type(actions) is Actions else None
         given = actions.vectors if type(actions) is Actions else actions
         X = action_array("actions", given, self._agent.dim)
+        check_norms("actions", X, self._agent.action_norm)
         with self._lock:
-            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
-            bounds = self._agent.bounds(X)
-            if not self._agent.consistent:
-                self._settling.clear()
-                return None
-            return self._settling.ask(X, labels, accuracy, bounds.ucb, bounds.lcb, self._seq)
+            agent = self._agent
+            check.require(agent._proven, "agent", "certified, for verdicts", agent)
+            verdict, changes, refuted = self._settling.ask(agent, X, labels, accuracy, self._seq)
+            commit([*changes, *(self._noted({"kind": "refute"}) if refuted else ())])
+            if refuted:
+                agent._warn_of_refutation()
+            return verdict
 
-    # -- files ---------------------------------------------------------------------------------
+    # -- copies and files ----------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log."""
+    def __copy__(self) -> Self:
+        """A deployment of its own, which has decided and learned the same."""
         with self._lock:
-            self._tick(None)
-            files.save(self, path)
+            clone = object.__new__(type(self))
+            clone.__dict__.update(self.__dict__, _lock=threading.RLock(), _files=Files())
+            for name in ("_agent", "_alarm", "_closed", "_entries", "_events", "_settling", "_uptime"):
+                setattr(clone, name, copy.copy(getattr(self, name)))
+        forks.register(clone)
+        return clone
+
+    def _forked(self) -> None:
+        self._lock, self._files.lock = threading.RLock(), threading.RLock()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = clone = self.__copy__()
+        return clone
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        told = files.described(files.Snapshot.of(self))
+        return files.made, (type(self), *told, type(self._agent), self.features, self._uptime.clock)
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log.
+
+        What was written is read again, with all checks of ``load``, before it takes the place of the old file. While
+        that is done, others may decide.
+
+        Args:
+            path: the file. One that another deployment or another process wrote is not replaced, unless this
+                deployment was loaded from it: nothing that was saved is lost by mistake.
+            replace: replace any file.
+        """
+        replace = check.flag("replace", replace)
+        with self._files.lock:
+            files.save(self, path, replace)
 
     @classmethod
     def load(
@@ -303,56 +353,49 @@ class Deployment:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _tick(self, at: float | None) -> float:
-        mark = float(self._clock())
-        now = self._time + max(0.0, mark - self._mark)
-        if at is not None:
-            now = check.real("at", at)
-            check.require(now >= self._time, "at", f"at least {self._time:g}, the time of the last call", at)
-        self._time, self._mark = now, mark
-        return now
-
-    def _close(self, now: float) -> int:
-        count, through = 0, 0
-        while self._entries:
-            key, entry = next(iter(self._entries.items()))
-            if entry.closes is None or entry.closes > now:
-                break
-            value = self.default if entry.value is None else entry.value
-            through = entry.decision.seq
-            if value is not None:
-                count += self._teach(entry, value)
-            elif entry.number is not None:
-                self._agent.forget(entry.number)
-            self._put_away(key)
-        if through > 0:
-            self._note({"kind": "release", "through": through, "at": now})
+    def _close(self, now: tuple[float, float]) -> int:
+        """Close all windows that have ended, one after the other; how many rewards were learned."""
+        count = 0
+        while (first := first_ended(self._entries, now[0])) is not None:
+            count += self._close_one(*first, now)
         return count
 
-    def _teach(self, entry: Entry, value: float) -> bool:
-        if entry.number is None:
-            return False
-        self._agent.update(entry.number, value)
-        self._alarm.learn(entry.decision.action, value, entry.decision.seq)
-        return True
+    def _close_one(self, key: Label, entry: Entry, now: tuple[float, float]) -> bool:
+        """Close a window, in one commit with its event; whether a reward was learned."""
+        value = self.default if entry.value is None else entry.value
+        changes = self._put_away(key, entry)
+        if value is not None:
+            changes += self._taught(entry, value)
+        elif entry.number is not None:
+            changes += self._agent._forgotten(entry.number)
+        changes += self._noted({"kind": "release", "through": entry.decision.seq, "at": now[0]})
+        commit([*changes, *self._uptime.moved(now)])
+        return value is not None and entry.number is not None
 
-    def _put_away(self, key: Label) -> None:
-        entry = self._entries.pop(key)
-        entry.number = entry.closes = None
-        self._closed[key] = entry
-        if len(self._closed) > REMEMBERED:
-            del self._closed[next(iter(self._closed))]
+    # -- what changes ------------------------------------------------------------------------------
+
+    def _taught(self, entry: Entry, value: float) -> list[Change]:
+        """The agent and the alarm learn a reward, unless nobody learns from it."""
+        if entry.number is None:
+            return []
+        kept = self._alarm.after(entry.decision.action, value, entry.decision.seq)
+        return [*self._agent._rewarded(entry.number, value), (setattr, self._alarm, "kept", kept)]
+
+    def _put_away(self, key: Label, entry: Entry) -> list[Change]:
+        """The decision waits no longer, and is remembered."""
+        closed = Entry(entry.decision, entry.body, None, None, entry.value)
+        changes: list[Change] = [(delitem, self._entries, key), (setitem, self._closed, key, closed)]
+        if len(self._closed) >= REMEMBERED:
+            changes.append((delitem, self._closed, next(iter(self._closed))))
+        return changes
+
+    def _noted(self, event: dict[str, Any]) -> list[Change]:
+        """The log has one event more."""
+        seq = self._seq + 1
+        return [(list.append, self._events, {"seq": seq, **event}), (setattr, self, "_seq", seq)]
 
     def _known(self, key: Label) -> Entry:
         entry = self._entries.get(key) or self._closed.get(key)
         if entry is None:
             raise Unknown(f"id must be of a decision made here, got {key!r}, which is none, or long closed")
         return entry
-
-    def _note(self, event: dict[str, Any]) -> None:
-        self._seq += 1
-        self._events.append({"seq": self._seq, **event})
-
-    def _new_alarm(self) -> Alarm:
-        noise, ridge = getattr(self._agent, "noise", 0.0), getattr(self._agent, "regularization", 1.0)
-        return Alarm(self._agent.dim, noise, ridge, self._alpha)

@@ -191,6 +191,12 @@ class Alarm:
         none = Drift(False, math.nan, math.inf, None)
         self.kept = (_Sums(np.zeros((2, dim, dim)), np.zeros((2, dim)), 1, 0, None, none), 0)
 
+    def __copy__(self) -> Alarm:
+        """Another alarm that has learned the same."""
+        other = Alarm(self.dim, self.noise, self.regularization, self.alpha, self.norm)
+        other._X[...], other._y[...], other.kept = self._X, self._y, self.kept
+        return other
+
     def learn(self, x: Array, y: float, seq: int) -> None:
         """Add one round; ``seq`` is the number of the event that brought it."""
         self.kept = self.after(x, y, seq)
@@ -269,3 +275,9 @@ class Alarm:
         )
         gram, total = (np.array(arrays[name], order="C") for name in ("gram", "total"))
         self.kept = (_Sums(gram, total, block, inside, None, last), filled)
+
+
+def alarm_for(agent: Any, alpha: float) -> Alarm:
+    """A new alarm under the assumptions of an agent; without a scale of the noise it watches nothing."""
+    noise, ridge = getattr(agent, "noise", 0.0), getattr(agent, "regularization", 1.0)
+    return Alarm(agent.dim, noise, ridge, alpha, getattr(agent, "norm", 1.0))

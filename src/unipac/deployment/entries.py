@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,23 +20,30 @@ REMEMBERED = 100_000
 VALUES = ("mean", "width", "ucb", "lcb", "certificate")
 
 
-class Entry:
-    """A decision, what was offered, and the reward."""
+class Entry(NamedTuple):
+    """A decision, what was offered, and the reward; it never changes, another one takes its place."""
 
-    __slots__ = ("body", "closes", "decision", "number", "value")
+    decision: Decision
+    body: bytes
+    """A hash of the vectors and ids that were offered."""
+    closes: float | None
+    """The time at which the window for its reward ends; None if it never ends or the decision is closed."""
+    number: int | None
+    """The id of the decision in the agent; None if the agent learns nothing from it, or nothing more."""
+    value: float | None
+    """The reward; None until it comes."""
 
-    def __init__(
-        self, decision: Decision, body: bytes, closes: float | None, number: int | None, value: float | None
-    ) -> None:
-        self.decision = decision
-        self.body = body
-        """A hash of the vectors and ids that were offered."""
-        self.closes = closes
-        """The time at which the window for its reward ends; None if it never ends or the decision is closed."""
-        self.number = number
-        """The id of the decision in the agent; None if the agent learns nothing from it, or nothing more."""
-        self.value = value
-        """The reward; None until it comes."""
+
+Entries = OrderedDict[Label, Entry]
+"""Entries by id, oldest first; an ordered dict finds the first one at once, however many were deleted before it."""
+
+
+def first_ended(entries: Entries, now: float) -> tuple[Label, Entry] | None:
+    """The first decision, if its window has ended: windows end in the order of the decisions."""
+    if not entries:
+        return None
+    key, entry = next(iter(entries.items()))
+    return (key, entry) if entry.closes is not None and entry.closes <= now else None
 
 
 class Saved(NamedTuple):
@@ -60,13 +68,13 @@ def saved(entries: Sequence[Entry], dim: int) -> Saved:
     return Saved(rows, arrays)
 
 
-def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> dict[Label, Entry]:
+def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> Entries:
     """Entries from a file, by id; raise a ``ValueError`` if no data could have led to them."""
     X, values = arrays["actions"], arrays["values"]
     sound = X.shape == (len(rows), dim) and values.shape == (len(rows), len(VALUES))
     if not sound or X.dtype != np.float64 or values.dtype != np.float64 or not np.isfinite(X).all():
         raise ValueError("the decisions are not those of any data")
-    entries: dict[Label, Entry] = {}
+    entries: Entries = OrderedDict()
     for row, x, numbers in zip(rows, X, values.tolist(), strict=True):
         id_, index, level, certified, name, propensity, holdout, seq, body, closes, number, value = row
         key = label("id", id_)
@@ -88,7 +96,7 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
             bytes.fromhex(body),
             None if closes is None else check.real("closes", closes),
             None if number is None else check.count("number", number, least=0),
-            None if value is None else check.real("value", value),
+            None if value is None else reward_value("value", value),
         )
     return entries
 

@@ -4,14 +4,16 @@
     {"seq", "kind": "decide", "id", "at", "wall", "context", "actions", "vectors", "index", "x", "level",
                               "propensity", "holdout", "answer"}
     {"seq", "kind": "reward", "id", "value", "at"}     {"seq", "kind": "release", "through", "at"}
-    {"seq", "kind": "forget", "id"}                    {"seq", "kind": "restart"}
+    {"seq", "kind": "forget", "id"}                    {"seq", "kind": "restart"}      {"seq", "kind": "refute"}
 
 ``vectors`` is null where features, context and ids tell them. ``through`` is the number of the last decision that was
-released. Times are those of the deployment; ``wall`` is the clock on the wall, and never used.
+released; each has an event of its own. ``refute`` says that ``settled`` met bounds which refute the assumptions. Times
+are those of the deployment; ``wall`` is the clock on the wall, and never used.
 """
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -64,7 +66,7 @@ def decide_event(
         "id": decision.id,
         "at": at,
         "wall": wall,
-        "context": plain(context),
+        "context": context,
         "actions": list(offered),
         "vectors": None if vectors is None else vectors.tolist(),
         "index": decision.index,
@@ -74,6 +76,18 @@ def decide_event(
         "holdout": decision.holdout,
         "answer": {name: told[name] for name in (*ANSWER, "certified", "label")},
     }
+
+
+def event_of(row: Any) -> dict[str, Any]:
+    """An event as JSON has it, from what a deployment keeps of it."""
+    return decide_event(*row) if type(row) is tuple else row
+
+
+def copied(row: Any) -> dict[str, Any]:
+    """The same, which the caller may change: the log stays as it is."""
+    event = event_of(row)
+    found: dict[str, Any] = copy.deepcopy(event) if event["kind"] == "spec" else plain("event", event)
+    return found
 
 
 def _decision(event: Mapping[str, Any]) -> Decision:
@@ -150,6 +164,8 @@ def fold(
             number, _, _ = waiting.pop(event["id"])
             if number is not None:
                 now.forget(number)
+        elif kind == "refute":
+            now._ledger.sound = False
         elif kind == "restart":
             now = type(empty)(**empty.parameters)
             for entry in waiting.values():

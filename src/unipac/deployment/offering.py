@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from operator import delitem
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unipac._actions import Actions, Label
 from unipac._arrays import Array
+from unipac._atomic import Change
 from unipac._inputs import action_array, check_norms
-from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.agent import DECIDED, BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
-from unipac.features.tables import row_of
+from unipac.features.tables import plain, row_of
 
 
 def offer(
     agent: BanditAgent, features: Features | None, context: Any, actions: Any, exclude: Collection[Label]
-) -> tuple[Any, tuple[Label, ...] | None, Array | None, Any]:
-    """What is offered, its labels, the vectors for the log if it needs them, and the context to be logged."""
+) -> tuple[Array, tuple[Label, ...] | None, Array | None, Any]:
+    """The vectors that are offered, their labels, the vectors for the log if it needs them, the context for the log."""
     if features is not None:
         offered = features(context, actions, exclude)
         alone = features.needs_ids_alone and not isinstance(actions, Mapping)
         array = context is None or isinstance(context, (list, tuple, np.ndarray))
-        kept = copy.copy(context) if array else dict(row_of("context", context))
-        return offered, offered.labels, None if alone else offered.vectors, kept
+        usual = array or type(context) is dict
+        kept = plain("context", context if usual else row_of("context", context))
+        X = action_array("actions", offered.vectors, agent.dim)
+        if agent.action_norm < 1.0:  # features have norm 1 at most
+            check_norms("actions", X, agent.action_norm)
+        return X, offered.labels, None if alone else X, kept
     labels = actions.labels if type(actions) is Actions else None
     given = agent.fixed_actions if actions is None else actions
     X = action_array("actions", given.vectors if labels is not None else given, agent.dim).copy()
@@ -37,7 +42,7 @@ def offer(
         left = [k for k, name in enumerate(names) if name not in excluded]
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
-    return X if labels is None else Actions._of(X, labels), labels, X, copy.copy(context)
+    return X, labels, X, plain("context", context)
 
 
 def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
@@ -46,6 +51,13 @@ def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
         return None
     chance = np.random.default_rng((seed, number))
     return int(chance.integers(n)) if chance.random() < holdout else None
+
+
+def propensity(holdout: float, n: int, chosen: int, taken: int | None) -> float:
+    """The probability with which one of n actions was taken; None is the one that the agent chose."""
+    if holdout == 0.0:
+        return 1.0
+    return (1.0 - holdout) * (taken is None or taken == chosen) + holdout / n
 
 
 def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
@@ -58,3 +70,32 @@ def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decisio
     action.setflags(write=False)
     said = (float(mean[k]), float(width[k]), float(ucb[k]), float(lcb[k]), certificate, choice.certified)
     return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
+
+
+class Chosen(NamedTuple):
+    """A choice that is not yet made."""
+
+    told: Decision
+    """By the agent, or of an action that was drawn; its id is that of the agent's choice."""
+    number: int | None
+    """The id under which the agent waits for the reward; None if the action was drawn."""
+    propensity: float | None
+    changes: Sequence[Change]
+    """What makes it."""
+    refutes: bool
+    """Whether it refutes the assumptions."""
+
+
+def chosen(
+    agent: BanditAgent, X: Array, labels: Sequence[Label] | None, holdout: float, seed: int, number: int
+) -> Chosen:
+    """What decision ``number`` takes: the agent's choice, or an action of the holdout; nothing changes."""
+    choice, changes = agent._chosen(X, labels, False)
+    refutes = len(changes) > DECIDED
+    k = drawn(holdout, seed, number, len(X))
+    known = None if agent.draws else propensity(holdout, len(X), choice.index, k)
+    if k is None:
+        return Chosen(choice, choice.id, known, changes, refutes)
+    ledger = agent._ledger
+    given_up = (delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)
+    return Chosen(looked_up(agent, X, labels, k, choice), None, known, (*changes, *given_up), refutes)

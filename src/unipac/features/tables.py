@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,10 @@ import numpy as np
 from unipac import _checks as check
 
 Row = Mapping[str, Any]
+
+DEEPEST = 50
+"""No context may be nested deeper."""
+LARGE = 1e300
 
 
 def is_frame(value: Any) -> bool:
@@ -78,20 +83,58 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def plain(value: Any) -> Any:
-    """The value in types of JSON; missing values become None, and types that JSON does not have become text."""
+def plain(name: str, value: Any, depth: int = 0) -> Any:
+    """A copy of the value in types of JSON; missing values become None, and types that JSON does not have become text.
+
+    A ``ValueError`` that names the argument if there is none: integers must have 64 bits, nothing may contain itself.
+    """
+    kind = type(value)
+    if kind is float:  # the usual cases first
+        return value if math.isfinite(value) else None if value != value else str(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is dict:
+        return _plain_dict(name, value, depth)
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value):
         return None
-    if isinstance(value, (str, bool, int)):
-        return value
+    if isinstance(value, (bool, str)):
+        return str.__str__(value) if isinstance(value, str) else value
+    if isinstance(value, int):
+        check.require(-(2**63) <= value < 2**64, name, "made of integers of 64 bits", value)
+        return int(value)
     if isinstance(value, float):
-        return value if np.isfinite(value) else str(value)
+        return float(value) if math.isfinite(value) else str(float(value))
+    if depth >= DEEPEST:
+        check.require(False, name, f"nested at most {DEEPEST} deep", type(value))
     if isinstance(value, np.ndarray):
-        return [plain(entry) for entry in value.tolist()]
+        return plain(name, value.tolist(), depth)
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return _plain_dict(name, value, depth)
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    return str(value)
+        return [plain(name, entry, depth + 1) for entry in value]
+    return _text(name, value)
+
+
+def _plain_dict(name: str, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    if depth >= DEEPEST:
+        check.require(False, name, f"nested at most {DEEPEST} deep", type(value))
+    made = {}
+    for key, entry in value.items():
+        usual = type(entry) is float and -LARGE < entry < LARGE  # not infinite, and not NaN
+        text = key if type(key) is str else _text(name, key)
+        made[text] = entry if usual else plain(name, entry, depth + 1)
+    check.require(len(made) == len(value), name, "such that keys differ as text", made)
+    return made
+
+
+def _text(name: str, value: Any) -> str:
+    """A value as text; whatever its own ``__str__`` raises is a ``ValueError``."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    try:
+        return str.__str__(str(value))
+    except Exception as error:
+        words = f"{name} must be made of values that can be written as text"
+        raise ValueError(f"{words}, got a {type(value).__name__} ({type(error).__name__})") from None

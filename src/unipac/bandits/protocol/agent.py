@@ -111,6 +111,10 @@ class BanditAgent(Agent):
     def _begin(self) -> None:
         self._ledger = Ledger()
 
+    def _forked(self) -> None:
+        super()._forked()
+        self._ledger.take_new_ids()
+
     @classmethod
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any

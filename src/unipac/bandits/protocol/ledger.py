@@ -35,7 +35,7 @@ class Ledger:
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}
         """The decisions that wait for a reward, by id, oldest first."""
-        self.first_id = self.next_id = secrets.randbits(62)  # collisions are negligible
+        self.take_new_ids()
         self.counted = 0
         """Rewards received, each counted ``times``, without those of ``played``."""
         self.played: list[tuple[int, bool]] = []
@@ -44,6 +44,10 @@ class Ledger:
         """Decisions made, less rounds and pending: some were forgotten, some count as many."""
         self.sound = True
         """Whether no bounds have refuted the assumptions, those of ``played`` aside."""
+
+    def take_new_ids(self) -> None:
+        """Take a new identity: ids of its decisions from here on are those of no other ledger."""
+        self.first_id = self.next_id = secrets.randbits(62)  # collisions are negligible
 
     @property
     def rounds(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check
+from unipac import _checks as check, _forks as forks
 from unipac._arrays import Array
 from unipac._atomic import commit, hand_over
 from unipac._inputs import check_norms
@@ -80,13 +80,15 @@ def play_instance(
     mu = truth_vector(truth, agent.dim)
     with agent._lock:
         length, first = instance_rounds(agent, instance, rounds, start)
-        trace = empty_trace(length, gap=True, covered=mu.size > 0)
-        before = agent.rounds
-        try:
-            _play_pieces(agent, instance, first, seed, mu, trace)
-        except BaseException as error:
-            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
-            raise
+    trace = empty_trace(length, gap=True, covered=mu.size > 0)
+    pieces = instance.pieces(first, length, seed)
+    forks.in_turns(
+        agent,
+        lambda: agent.rounds,
+        lambda done: _play_pieces(agent, pieces, mu, trace, done),
+        trace,
+        "rounds",
+    )
     return trace
 
 
@@ -104,7 +106,7 @@ def traces(
         count = min(end, (first // instance.block + 1) * instance.block) - first
         trace = empty_trace(count, gap=True, covered=truth.size > 0)
         with agent._lock:
-            _play_pieces(agent, instance, first, seed, truth, trace)
+            _play_pieces(agent, instance.pieces(first, count, seed), truth, trace, 0, to_the_end=True)
         first += count
         yield trace
 
@@ -140,15 +142,15 @@ def instance_rounds(
 
 def _play_pieces(
     agent: BanditAgent,
-    instance: BanditInstance,
-    first: int,
-    seed: int | np.random.SeedSequence,
+    pieces: Iterator[Rounds],
     truth: Array,
     trace: Trace,
-) -> None:
-    """Play the rounds of an instance from ``first`` on, as many as the trace has."""
-    done = 0
-    for offered in instance.pieces(first, len(trace), seed):
+    done: int,
+    *,
+    to_the_end: bool = False,
+) -> bool:
+    """Play rounds of an instance, into a trace from ``done`` on; until a fork waits, and whether all are played."""
+    for offered in pieces:
         check_norms("actions of the instance", offered.actions, agent.action_norm)
         noise = None
         if agent.weighs and offered.noise is not None:
@@ -159,6 +161,9 @@ def _play_pieces(
         finally:  # an interrupted call hands over the rounds that it learned
             _write_gaps_of(part, offered.means, agent.rounds - before)
         done += len(part)
+        if forks.is_waiting() and not to_the_end:
+            return False
+    return True
 
 
 # -- rounds as arrays --------------------------------------------------------------------------
@@ -240,17 +245,25 @@ def clipped(
 
 def bounds(agent: BanditAgent, X: Array) -> Bounds:
     """As ``BanditAgent.bounds``; those of any action may refute the assumptions, as those of a chosen one do."""
+    found, refuted = seen(agent, X)
+    if refuted:
+        agent._refute()
+    return found
+
+
+def seen(agent: BanditAgent, X: Array) -> tuple[Bounds, bool]:
+    """The bounds of actions, and whether they refute assumptions that stood before; nothing changes."""
     values = agent._bounds(X)
+    refuted = False
     if agent.certified and agent.consistent:
         upper, lower = values[2], values[3]
         if agent.reward_range is not None:
             low, high = agent.reward_range
             upper, lower = np.minimum(upper, high), np.maximum(lower, low)
         rows = int(lower.argmax()), int(upper.argmin()), *np.flatnonzero(lower > upper).tolist()
-        if any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows):
-            agent._refute()
+        refuted = any(agent._certify(math.inf, float(upper[k]), float(lower[k]))[1] for k in rows)
     mean, _, ucb, lcb = clipped(agent, *values)
-    return Bounds(mean, ucb, lcb)
+    return Bounds(mean, ucb, lcb), refuted
 
 
 def play_rounds(

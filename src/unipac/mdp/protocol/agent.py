@@ -15,7 +15,7 @@ not numbers of states override ``_seen``, ``_prepare``, ``_action`` and ``_finis
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
@@ -23,10 +23,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac import _checks as check
+from unipac import _checks as check, _forks as forks
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array, Integers
-from unipac._atomic import commit, hand_over
+from unipac._atomic import commit
 from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World, world_of
@@ -321,18 +321,25 @@ class EpisodicAgent(Agent):
             self._between_episodes("play")
             self._check_total("episodes", K)
             first = self.episodes if start is None else check.count("start", start, least=0)
-            trace = empty_trace(K, self.horizon)
-            before = self.episodes
-            try:
-                for part, states, uniforms in in_blocks(mdp, starts, trace, first, seed):
-                    self._play(world, states, uniforms, part)
-            except BaseException as error:
-                hand_over(error, trace.part(0, self.episodes - before), "episodes")
-                raise
-            finally:
-                if not self._proven:
-                    trace.certificate[:] = np.nan
+        trace = empty_trace(K, self.horizon)
+        blocks = in_blocks(mdp, starts, trace, first, seed)
+        try:
+            forks.in_turns(
+                self, lambda: self.episodes, lambda _: self._play_blocks(world, blocks), trace, "episodes"
+            )
+        finally:
+            if not self._proven:
+                trace.certificate[:] = np.nan
         return trace
+
+    def _play_blocks(self, world: World, blocks: Iterator[tuple[EpisodeTrace, Integers, Array]]) -> bool:
+        """Play blocks of episodes until a fork waits; whether all are played."""
+        self._between_episodes("play")
+        for part, states, uniforms in blocks:
+            self._play(world, states, uniforms, part)
+            if forks.is_waiting():
+                return False
+        return True
 
     # -- checks --------------------------------------------------------------------------------
 

@@ -1,0 +1,150 @@
+"""What the log of a deployment leads to: a file whose log tells another story than the rest is refused."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._actions import Label, label
+from unipac._storage import VERSION
+from unipac.deployment import log, offering
+from unipac.deployment.drift import Alarm, alarm_for
+from unipac.deployment.entries import REMEMBERED, Entry
+
+SUMS = 1e-9
+"""The relative difference by which sums of the alarm may differ: older versions added in another order."""
+
+
+def check_past(d: Any) -> None:
+    """A ``ValueError`` unless the log of a deployment leads to its decisions, rewards, alarm and counts."""
+    past = _Past(d)
+    for number, event in enumerate(d._events):
+        check.require(event["seq"] == number, "seq", f"{number}, as it is event {number}", event["seq"])
+        past.take(event)
+    past.check()
+
+
+class _Known:
+    """A decision of the log: its event, its reward, and whether the agent learns from it."""
+
+    __slots__ = ("event", "taught", "value")
+
+    def __init__(self, event: Any) -> None:
+        self.event, self.taught, self.value = event, not event["holdout"], None
+
+
+class _Past:
+    """What waits, what is closed and what was learned, by the events so far."""
+
+    def __init__(self, d: Any) -> None:
+        self.d = d
+        self.spec: Any = None
+        self.waiting: OrderedDict[Label, _Known] = OrderedDict()
+        self.closed: OrderedDict[Label, _Known] = OrderedDict()
+        self.decided = self.learned = 0
+        self.fresh = False
+        self.time = 0.0
+        self.alarm: Alarm = alarm_for(d._agent, d._alpha)
+
+    def take(self, event: Any) -> None:
+        kind = event["kind"]
+        if "at" in event:
+            at = check.real("at", event["at"])
+            check.require(at >= self.time, "at", "times that do not go back", at)
+            self.time = at
+        if kind == "decide":
+            self._decide(event)
+        elif kind == "reward":
+            known = self.waiting[label("id", event["id"])]
+            check.require(known.value is None, "reward", "one for each decision", event["id"])
+            known.value = event["value"]
+            if self.d.window is None:
+                self._close(event["id"], known.value)
+        elif kind == "release":
+            while self.waiting:
+                key, known = next(iter(self.waiting.items()))
+                if known.event["seq"] > event["through"]:
+                    break
+                self._close(key, self.d.default if known.value is None else known.value)
+        elif kind == "forget":
+            self.waiting[event["id"]].value = None
+            self._close(event["id"], None)
+        elif kind == "restart":
+            self.fresh, self.learned = True, 0
+            self.alarm = alarm_for(self.d._agent, self.d._alpha)
+            for known in self.waiting.values():
+                known.taught = False
+        elif kind == "spec" and self.spec is None:
+            self.spec, self.fresh = event, event["start"] is None
+        else:
+            check.require(kind == "refute" and not self.d.consistent, "kind", "one of a deployment", kind)
+
+    def _decide(self, event: Any) -> None:
+        """Draws and propensities are functions of (seed, number of the decision)."""
+        d, key, n = self.d, label("id", event["id"]), len(event["actions"])
+        check.require(key not in self.waiting and key not in self.closed, "id", "of one decision only", key)
+        drawn = offering.drawn(d.holdout, d.seed, self.decided, n)
+        taken = event["index"]
+        propensity = event["propensity"]
+        sound = 0 <= taken < n and event["holdout"] is (drawn is not None) and drawn in (None, taken)
+        if d._agent.draws:
+            sound = sound and propensity is None
+        else:  # the agent may have chosen what was drawn, or not
+            allowed = {offering.propensity(d.holdout, n, chosen, drawn) for chosen in (taken, -1)}
+            sound = sound and propensity in allowed and (drawn is not None or propensity == max(allowed))
+        check.require(sound, "propensity", "that of the seed and the number of the decision", propensity)
+        self.waiting[key] = _Known(event)
+        self.decided += 1
+
+    def _close(self, key: Label, value: float | None) -> None:
+        known = self.closed[key] = self.waiting.pop(key)
+        if len(self.closed) > REMEMBERED:
+            self.closed.popitem(last=False)
+        if known.taught and value is not None:
+            self.learned += 1
+            self.alarm.learn(np.array(known.event["x"], dtype=np.float64), value, known.event["seq"])
+
+    def check(self) -> None:
+        """Refuse a deployment that holds something else."""
+        d = self.d
+        check.require(d._decided == self.decided, "decided", f"{self.decided}, as in the log", d._decided)
+        check.require(d._uptime.time >= self.time, "time", "that of the last event, or later", d._uptime.time)
+        rounds = d._agent.rounds
+        fits = rounds == self.learned if self.fresh else rounds >= self.learned
+        check.require(fits, "rounds", f"{self.learned}, as in the log", rounds)
+        if self.spec.get("version") == VERSION:
+            told = json.loads(json.dumps(log.specified(d._agent)))
+            same = all(self.spec[name] == told[name] for name in told)
+            check.require(same, "agent", "that of the log", self.spec["agent"])
+        for held, known in ((d._entries, self.waiting), (d._closed, self.closed)):
+            check.require(list(held) == list(known), "decisions", "those of the log, in its order", len(held))
+            for entry, one in zip(held.values(), known.values(), strict=True):
+                self._check_entry(entry, one, held is d._entries)
+        self._check_alarm()
+
+    def _check_entry(self, entry: Entry, known: _Known, waits: bool) -> None:
+        event, window = known.event, self.d.window
+        told = log.decide_event(entry.decision, event["at"], event["wall"], None, (), None)
+        names = ("id", "seq", "index", "x", "level", "propensity", "holdout", "answer")
+        same = all(told[name] == event[name] for name in names) and entry.value == known.value
+        closes = event["at"] + window if waits and window is not None else None
+        same = same and entry.closes == closes and (entry.number is not None) == (waits and known.taught)
+        if entry.number is not None and same:
+            own = self.d._agent._ledger.pending[entry.number]
+            same = own.to_dict() == entry.decision._replace(id=own.id, propensity=None, seq=0).to_dict()
+        check.require(same, "decisions", "as the log tells them", event["id"])
+
+    def _check_alarm(self) -> None:
+        numbers, sums = self.d._alarm.saved()
+        found, right = self.alarm.saved()
+        if numbers["last"][0]:  # it takes no more rounds; an older version may have rung earlier
+            return
+        same = numbers["last"][0] == found["last"][0] and all(
+            numbers[name] == found[name] for name in ("block", "inside", "filled")
+        )
+        same = same and all(np.allclose(sums[name], right[name], SUMS, SUMS) for name in sums)
+        check.require(same, "drift", "the alarm that the log leads to", numbers)
