@@ -1,0 +1,120 @@
+"""The sets behind certificates, from stored data: dense and plain, with no import from the library."""
+
+import math
+
+import numpy as np
+
+
+class Block:
+    """All rounds of one block."""
+
+    def __init__(self, d, noise, norm, lam, log_share, low=-math.inf, high=math.inf, zeta=0.0, point=False):
+        self.d, self.noise, self.norm, self.lam, self.log_share = d, noise, norm, lam, log_share
+        self.low, self.high, self.zeta, self.point = low, high, zeta, point
+        self.X, self.y, self.q, self.k = [], [], [], []
+        self.averaged = 0.0
+        self.exact = []  # rows whose forecast is a point
+
+    def gram(self, scale):
+        V = sum(
+            (k * np.outer(x, x) for x, k in zip(self.X, self.k, strict=False)), np.zeros((self.d, self.d))
+        )
+        return V + scale * np.eye(self.d)
+
+    def ridge(self, outcomes, upto=None):
+        n = len(self.X) if upto is None else upto
+        S = self.lam * np.eye(self.d)
+        b = np.zeros(self.d)
+        for x, y, k in zip(self.X[:n], outcomes[:n], self.k[:n], strict=False):
+            S += k * np.outer(x, x)
+            b += k * y * x
+        return np.linalg.solve(S, b), S
+
+    def learn(self, x, y, times=1):
+        theta, S = self.ridge(self.y)
+        mean, w2 = float(theta @ x), float(x @ np.linalg.solve(S, x))
+        q = min(max(mean, self.low), self.high)
+        if not self.point and (times > 1 or w2 > 1.0):
+            self.averaged += self.noise**2 * math.log(1 + times * w2)
+            self.exact.append(False)
+        else:
+            self.exact.append(True)
+        self.X.append(np.array(x)), self.y.append(y), self.q.append(q), self.k.append(times)
+
+    def excess(self):
+        """E: the loss of the forecasts beyond that of the regression, from the definition, row by row."""
+        total = self.averaged
+        for t, (x, y, q, k, exact) in enumerate(
+            zip(self.X, self.y, self.q, self.k, self.exact, strict=False)
+        ):
+            if exact:
+                theta, S = self.ridge(self.y, t)
+                w2 = x @ np.linalg.solve(S, x)
+                total += k * (y - q) ** 2 - k * (y - theta @ x) ** 2 / (1 + k * w2)
+        return total
+
+    def identity(self):
+        """The same by minimising, where all forecasts are points: Σ(y−q)² − min_θ Σ(y−⟨θ,x⟩)² + λ‖θ‖²."""
+        theta, _ = self.ridge(self.y)
+        least = sum(k * (y - theta @ x) ** 2 for x, y, k in zip(self.X, self.y, self.k, strict=False))
+        least += self.lam * theta @ theta
+        return sum(k * (y - q) ** 2 for y, q, k in zip(self.y, self.q, self.k, strict=False)) - least
+
+    def count(self):
+        return float(sum(self.k))
+
+    def scale(self):
+        """The prior scale in use and its number: the first whose log det is small enough, in the order of the data."""
+        b = 4 * (1 + 2 * (self.log_share + 1) / self.d)
+        scale, step, V = self.lam, 0, np.zeros((self.d, self.d))
+        for x, k in zip(self.X, self.k, strict=False):
+            V = V + k * np.outer(x, x)
+            while np.linalg.slogdet(np.eye(self.d) + V / scale)[1] > self.d * math.log(1 + b):
+                scale, step = 4 * scale, step + 1
+        return scale, step
+
+    def mix(self):
+        if self.zeta == 0 or not self.X:
+            return 0.0
+        spread = 2 * self.noise**2 * self.log_share
+        plain = self.lam * self.norm**2 + spread + self.excess()
+        return min(0.5, self.zeta * math.sqrt(self.count() / max(plain, spread)))
+
+    def squared_b(self):
+        """b² from the ridge regression of (y − e q)/(1 − e), written out."""
+        e = self.mix()
+        spread = 2 * self.noise**2 * self.log_share
+        if e == 0:
+            return self.lam * self.norm**2 + spread + self.excess()
+        mixed = [(y - e * q) / (1 - e) for y, q in zip(self.y, self.q, strict=False)]
+        theta, _ = self.ridge(mixed)
+        least = sum(k * (y - theta @ x) ** 2 for x, y, k in zip(self.X, mixed, self.k, strict=False))
+        least += self.lam * theta @ theta
+        loss = sum(k * (y - q) ** 2 for y, q, k in zip(self.y, self.q, self.k, strict=False))
+        inner = loss / (1 - e) + self.count() * self.zeta**2 / e + spread
+        return self.lam * self.norm**2 + inner / (1 - e) - least
+
+    def radius_a(self):
+        scale, step = self.scale()
+        logdet = np.linalg.slogdet(self.gram(scale) / scale)[1]
+        return self.noise * math.sqrt(logdet + 2 * (self.log_share + math.log((step + 1) * (step + 2))))
+
+    def upper(self, v):
+        """The least upper bound of ⟨θ*, v⟩."""
+        if not self.X:
+            return self.norm * float(np.linalg.norm(v))
+        theta, S = self.ridge(self.y)
+        scale, _ = self.scale()
+        w2 = float(v @ np.linalg.solve(S, v))
+        solved = np.linalg.solve(S, v)
+        g2 = float(solved @ solved)
+        a = (
+            theta @ v
+            + self.radius_a() * math.sqrt(w2 + (scale - self.lam) * g2)
+            + self.lam * self.norm * math.sqrt(g2)
+        )
+        a += self.zeta * math.sqrt(self.count() * max(w2 - self.lam * g2, 0.0))
+        e = self.mix()
+        center = (theta - e * self.ridge(self.q)[0]) / (1 - e)
+        b = center @ v + math.sqrt(max(self.squared_b(), 0.0)) * math.sqrt(w2)
+        return min(a, b, self.norm * float(np.linalg.norm(v)))
