@@ -42,6 +42,12 @@ def bonus_scale() -> Any:
     return parameter(default=1.0, check=check.nonnegative, words=words)
 
 
+def tight() -> Any:
+    """Whether certificates come from further sets."""
+    words = "whether certificates use further sets of all data, with a part of δ: smaller, at some cost in speed"
+    return parameter(default=True, check=check.flag, words=words)
+
+
 def replan(default: str) -> Any:
     """When to plan anew."""
     words = 'when to plan anew: "always" before every episode, or "lazy"'

@@ -1,15 +1,16 @@
 """Guarded: any bandit heuristic made uniform-PAC.
 
     pseudo-code                                                                       here
-    level l is open in round k while k ≤ g d 4^l, then closed for ever                bandits.guarded.kernels.close
-    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge  bandits.guarded.kernels.learn
-    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))          bandits.guarded.kernels.set_radii
+    level l is open in round k while k ≤ g d 4^l, then closed for ever                bandits.guarded.learning.close
+    D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge  bandits.guarded.learning.learn
+    b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))          bandits.guarded.learning.set_radii
     round k: A = D_k; for the closed levels l = 1, 2, ...:                            bandits.guarded.kernels.guard
       A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
       if max_{x ∈ A} ‖x‖_{Σ_l⁻¹} > 2^-l: explored, play the widest
     all passed: free, play what the heuristic picks from A; it learns from every round
-    certificate: the least of max_y ucb(y) − lcb(x) over all data (with δ/2), 2SL, and  bandits.guarded.kernels.verdict
+    certificate: the least of 2SL, max_y (bound of ⟨θ*, y − x⟩ by sets A, B, C) and,  bandits.guarded.kernels.verdict
       for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖
+    A, B: 3δ/16 each; C: that of b_l for all data, with δ/8                           bandits.sets.certify.certificate
 
 A level learns from rounds that are chosen before their rewards are seen, so its set is valid at all times. Mistakes
 above ε are confined to the first g d 4^l* rounds and the explored ones; the proof is in ``docs/agents/guarded.md``.
@@ -27,10 +28,12 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import check_norms
 from unipac._parameters import Converted
-from unipac.bandits.guarded import kernels, state
+from unipac.bandits.guarded import kernels, learning, state
 from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
+from unipac.bandits.sets import state as tight
+from unipac.bandits.sets.state import State
 from unipac.envs import BanditInstance
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_growth
@@ -63,6 +66,7 @@ class Guarded(BanditAgent):
     norm: float = declare.norm()
     regularization: float = declare.regularization()
     gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
+    tight: bool = declare.tight()
 
     @classmethod
     def made_for(
@@ -84,61 +88,74 @@ class Guarded(BanditAgent):
     def __repr__(self) -> str:
         return state.shown(super().__repr__(), self.heuristic)
 
-    def _empty(self) -> Levels:
+    def _empty(self) -> State:
         self._scratch = state.Scratch()
         self._inner = copy.copy(self.heuristic)
         state.give(self._ledger, self._inner)
-        return state.empty(self.dim, self._rules)
+        return State(state.empty(self.dim, self._rules), state.empty_sets(self))
 
     def _saved(self) -> state.Saved:
         return state.saved(self.state, self._inner._saved())
 
-    def _restored(self, saved: state.Saved) -> Levels:
+    def _restored(self, saved: state.Saved) -> State:
         levels = state.restored(saved, self.dim, self._rules, self.rounds)
+        sets = tight.restored(saved.sets, state.empty_sets(self), self.rounds)
         self._inner.state = self._inner._restored(saved.heuristic)
-        return levels
+        return State(levels, sets)
 
     def _has_level(self, level: int) -> bool:
-        return level <= kernels.closed_levels(self.state.rows)
+        return level <= learning.closed_levels(self.state.levels.rows)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         return state.bounds(self.state, X)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return bool(kernels.covers(self.state, kernels.closed_levels(self.state.rows), truth))
+        return learning.covers_all(self.state.levels, self._sets, truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        work = self._scratch.choosing(self.state, len(X))
+        levels, sets = self.state.levels, self._sets
+        work = self._scratch.choosing(levels, len(X))
         if self._shared:
-            return kernels.decide(self.state, self._rules, self._inner._confidence, X, work)
-        k, level, count, last = kernels.look_and_guard(self.state, X, work)
+            return kernels.decide(levels, self._rules, sets, self._inner._confidence, X, work)
+        k, level, count, last = kernels.look_and_guard(levels, X, work)
         k = state.picked(self._inner, X, work.alive[:count]) if k < 0 else k
-        return k, level, *kernels.verdict(self.state, self._rules, k, last, work)
+        return k, level, *kernels.verdict(levels, self._rules, sets, X, k, last, work)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
         inner = () if self._shared else (state.learned(self._inner, x, y, times),)
-        levels = self.state = state.with_room(self.state, self._rules, self.rounds + times)
-        arguments = levels, self._rules, x, y, level, times, self._scratch.learning(levels)
-        return kernels.learn_one, arguments, *inner
+        levels = self._with_room(times)
+        known = x, y, level, times, self._ledger.late
+        arguments = levels, self._rules, self._sets, *known, self._scratch.learning(levels)
+        return learning.learn_one, arguments, *inner
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         if not self._single or len(y) == 0:
             super()._play(X, y, truth, trace)
             return
-        levels = self.state = state.with_room(self.state, self._rules, self.rounds + len(y))
+        levels = self._with_room(len(y))
         rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
-        refuted = kernels.play(levels, self._rules, *rounds, not self.consistent, record(trace))
+        refuted = kernels.play(levels, self._rules, self._sets, *rounds, not self.consistent, record(trace))
         self._ledger.rounds += len(y)
         if refuted:
             self._refute()
 
+    def _with_room(self, rounds: int) -> Levels:
+        levels = state.with_room(self.state.levels, self._rules, self.rounds + rounds)
+        if levels is not self.state.levels:
+            self.state = self.state._replace(levels=levels)
+        return levels
+
+    @property
+    def _sets(self) -> Array | None:
+        return self.state.sets if self.tight else None
+
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""
         with self._lock:
-            return state.listed(self.state, self._rules)
+            return state.listed(self.state.levels, self._rules)
 
     @property
     def explored(self) -> int:

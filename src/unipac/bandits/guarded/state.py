@@ -1,4 +1,4 @@
-"""What Guarded keeps: a stack with all data and the closed levels, beside what its heuristic has learned."""
+"""What Guarded keeps: a stack with all data and the closed levels, sets, and what its heuristic has learned."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
-from unipac.bandits.guarded import kernels
-from unipac.bandits.guarded.kernels import Rules
+from unipac.bandits.guarded import kernels, learning
+from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level
+from unipac.bandits.sets import certify, state as tight
+from unipac.bandits.sets.state import SavedSets, State
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
@@ -33,11 +35,12 @@ KEPT = 256
 
 
 class Saved(NamedTuple):
-    """What goes to a file: all data, then the closed levels; and what the heuristic has learned."""
+    """What goes to a file: all data, then the closed levels; the sets; and what the heuristic has learned."""
 
     rows: Array
     size: NDArray[np.int64]
     rotations: NDArray[np.int64]
+    sets: SavedSets
     heuristic: Any
 
 
@@ -65,9 +68,17 @@ def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
 def rules_of(agent: Any) -> Rules:
     """The constants of the guard of an agent."""
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
-    return Rules(
-        agent.gate * agent.dim, agent.delta / 2, *assumed, *(agent.reward_range or (-math.inf, math.inf))
-    )
+    shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
+    return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
+
+
+def empty_sets(agent: Any) -> Array:
+    """The sets behind certificates: A and B with 3δ/16 each, beside δ/2 for the levels and δ/8 for all data."""
+    if not agent.tight:
+        return tight.NONE.copy()
+    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
+    assumed = {name: getattr(agent, name) for name in names}
+    return tight.empty(agent.dim, 1, tight.make_rules(agent.dim, 1, 3 * agent.delta / 16, **assumed))
 
 
 def mistake_bound(eps: float, agent: Any) -> float:
@@ -87,8 +98,8 @@ def _capacity(rules: Rules, rounds: int) -> int:
 def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
     levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
-    kernels.set_radii(levels, rules, 0, 0)
-    kernels.close(levels, 0, rounds, rules)
+    learning.set_radii(levels, rules, 0, 0)
+    learning.close(levels, 0, rounds, rules)
     return levels
 
 
@@ -98,16 +109,18 @@ def with_room(levels: Levels, rules: Rules, rounds: int) -> Levels:
     return levels if needed <= len(levels.size) else stack.grown(levels, needed + 2)
 
 
-def saved(levels: Levels, heuristic: Any) -> Saved:
+def saved(state: State, heuristic: Any) -> Saved:
     """What goes to a file."""
-    used = kernels.closed_levels(levels.rows) + 1
-    return Saved(levels.rows[:used], levels.size[:used], levels.rotations[:used], heuristic)
+    levels = state.levels
+    used = learning.closed_levels(levels.rows) + 1
+    parts = levels.rows[:used], levels.size[:used], levels.rotations[:used]
+    return Saved(*parts, tight.saved(state.sets), heuristic)
 
 
 def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
     """The levels of a file; a ``ValueError`` if no data could have led to them."""
     levels = empty(dim, rules, rounds)
-    closed = kernels.closed_levels(levels.rows)
+    closed = learning.closed_levels(levels.rows)
     shapes = [array.shape for array in saved[:3]]
     sound = shapes == [(closed + 1, dim, dim + 2), (closed + 1,), (closed + 1,)]
     if not sound or saved.size.min() < 0 or saved.size[0] != rounds or saved.rotations.min() < 0:
@@ -117,12 +130,17 @@ def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
     for i in range(closed + 1):
         check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
-    kernels.set_radii(levels, rules, 0, closed)
+    learning.set_radii(levels, rules, 0, closed)
     return levels
 
 
-def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
-    """Mean, width, ucb and lcb of every row of X, in the set of all data."""
+def bounds(state: State, X: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean, width, ucb and lcb of every row of X, by the set of all data and the further sets."""
+    levels = state.levels
+    if state.sets.size:
+        out = np.empty((4, len(X)))
+        certify.bound_all(state.sets, levels.rows, 0, float(levels.beta[0]), X, out)
+        return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
     width = np.sqrt(width2)
@@ -133,7 +151,7 @@ def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
 def listed(levels: Levels, rules: Rules) -> list[Level]:
     """Explored rounds, the proven bound on them, and radius of each closed level."""
     dim, found = levels.rows.shape[1], []
-    for i in range(1, kernels.closed_levels(levels.rows) + 1):
+    for i in range(1, learning.closed_levels(levels.rows) + 1):
         bound = level_size(dim, i, rules.regularization, rules.action_norm)
         found.append(Level(i, int(levels.size[i]), bound, float(levels.beta[i])))
     return found
@@ -147,7 +165,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._work: dict[tuple[int, int], kernels.Work] = {}
-        self._learning: dict[int, kernels.Scratch] = {}
+        self._learning: dict[int, learning.Scratch] = {}
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
         """For a choice among n actions."""
@@ -158,11 +176,11 @@ class Scratch:
             self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
         return self._work[n, capacity]
 
-    def learning(self, levels: Levels) -> kernels.Scratch:
+    def learning(self, levels: Levels) -> learning.Scratch:
         """For a round to be learned."""
         capacity, dim, _ = levels.rows.shape
         if capacity not in self._learning:
-            self._learning = {capacity: kernels.scratch(capacity, dim)}
+            self._learning = {capacity: learning.scratch(capacity, dim)}
         return self._learning[capacity]
 
 

@@ -215,6 +215,7 @@ class BanditAgent(Agent):
             waiting = ledger.waiting(decision)
             if ledger.rounds + count > check.LARGEST_COUNT:
                 ledger.check_total("times", count)
+            ledger.late = ledger.place(waiting.id) < ledger.newest
             if scale is None:
                 step = self._reward(waiting, value, count)
             else:
@@ -235,6 +236,7 @@ class BanditAgent(Agent):
         *,
         noise: ArrayLike | None = None,
         levels: ArrayLike | None = None,
+        late: ArrayLike | None = None,
     ) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
@@ -242,9 +244,10 @@ class BanditAgent(Agent):
         without knowledge of its own noise, and none was left out or kept because of its reward.
 
         With ``levels``, (m,), those of the decisions, the rounds are ones that an equal agent decided: then the
-        same is learned, bit for bit, as by its updates in this order. Every agent takes these.
+        same is learned, bit for bit, as by its updates in this order. Every agent takes these. ``late``, (m,), then
+        says which rewards came after that of a younger decision; by default none did.
         """
-        many.absorb(self, actions, rewards, noise, levels)
+        many.absorb(self, actions, rewards, noise, levels, late)
 
     def play(
         self,
@@ -365,9 +368,11 @@ class BanditAgent(Agent):
         if step is None:
             raise TypeError("_learn must return a new state, or (kernel, arguments), got None")
         kernel, arguments, *inner = step if compiled else (None, ())
+        newest = ledger.newest if id_ is None else max(ledger.newest, ledger.place(id_))
         if id_ is not None:
             del ledger.pending[id_]
             ledger.surplus -= times - 1
+            ledger.newest = newest
         ledger.rounds += times
         if inner:
             self._inner = inner[0]

@@ -6,6 +6,7 @@ plain, and ``BanditAgent`` writes them.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping
 from typing import Any, SupportsIndex
@@ -28,7 +29,7 @@ REFUTATION = (
 class Ledger:
     """Decisions and their ids, counters, and whether the assumptions still stand."""
 
-    __slots__ = ("consistent", "first_id", "next_id", "pending", "rounds", "surplus")
+    __slots__ = ("_ranks", "consistent", "first_id", "late", "newest", "next_id", "pending", "rounds", "surplus")
 
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}
@@ -40,6 +41,19 @@ class Ledger:
         """Decisions made, less rounds and pending: some were forgotten, some count as many."""
         self.consistent = True
         """Whether no bounds have refuted the assumptions."""
+        self.late = False
+        """Whether the reward being learned comes after that of a younger decision."""
+        self.newest: float = -math.inf
+        """The place of the youngest decision whose reward was learned."""
+        self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
+
+    def place(self, id_: int) -> int:
+        """Where a decision stands in the order of decisions; comparable within one ledger."""
+        return self._ranks.get(id_, id_ - self.first_id)
+
+    def overtake(self) -> None:
+        """Rewards of younger decisions than all that are pending were learned."""
+        self.newest = self.next_id - self.first_id
 
     def number(self) -> int:
         """Counts decisions: the draws of each come from (seed, number)."""
@@ -85,6 +99,7 @@ class Ledger:
             "rounds": self.rounds,
             "surplus": self.surplus,
             "consistent": self.consistent,
+            "overtaken": sum(self.place(d.id) < self.newest for d in waiting),
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         arrays = {
@@ -135,3 +150,7 @@ class Ledger:
                 check.flag("certified", was_certified) and certified,
                 None if named is None else label("label", named),
             )
+        count = len(self.pending)
+        self._ranks = {number: place - count for place, number in enumerate(self.pending)}
+        overtaken = check.count("overtaken", progress["overtaken"], least=0, most=count)
+        self.newest = overtaken - count if overtaken else -math.inf  # those before are the first in order

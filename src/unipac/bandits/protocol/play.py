@@ -15,6 +15,7 @@ from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
     logged_levels,
+    logged_order,
     logged_rounds,
     noise_scales,
     offered_rounds,
@@ -183,6 +184,9 @@ def _play_checked(
     agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
 ) -> None:
     """By the agent's own ``_play``, or one round after the other if each has its own noise."""
+    agent._ledger.late = False
+    if agent._ledger.pending:
+        agent._ledger.overtake()
     if noise is None:
         agent._play(X, y, truth, trace)
     else:
@@ -257,6 +261,7 @@ def absorb(
     rewards: ArrayLike,
     noise: ArrayLike | None,
     levels: ArrayLike | None,
+    late: ArrayLike | None,
 ) -> None:
     """As ``BanditAgent.absorb``."""
     words = f"left alone with {type(agent).__name__}, whose proof forbids it"
@@ -265,18 +270,26 @@ def absorb(
     agent._check_logged(X)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape)
     decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())
+    overtaken = None if late is None else logged_order(late, levels, len(y))
     with agent._lock:
         agent._ledger.check_total("actions", len(y))
+        agent._ledger.late = False
         if scales is None and decided is None:
             agent._absorb(X, y)
         else:
-            learn_rounds(agent, X, y, decided, scales)
+            learn_rounds(agent, X, y, decided, scales, overtaken)
 
 
 def learn_rounds(
-    agent: BanditAgent, X: Array, y: Array, levels: Sequence[int] | None, noise: Array | None
+    agent: BanditAgent,
+    X: Array,
+    y: Array,
+    levels: Sequence[int] | None,
+    noise: Array | None,
+    late: Sequence[bool] | None = None,
 ) -> None:
-    """Learn logged rounds one after the other, at their levels and with their noise if these are given."""
+    """Learn logged rounds one after the other, at their levels, with their noise and order if these are given."""
     for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
+        agent._ledger.late = late is not None and late[k]
         known = x.copy(), value, 0 if levels is None else levels[k], 1
         agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k])), 1)

@@ -1,6 +1,6 @@
-"""Compiled sets: what one block knows of any direction, and what all blocks know of a choice.
+"""Compiled sets: what the rounds of one block say of any direction.
 
-With Σ = λI + V over the rounds of a block and, for a direction v, w² = v'Σ⁻¹v and g² = ‖Σ⁻¹v‖², all at once with
+With Σ = λI + V over the rounds of a block and, for a direction v, w² = vᵀΣ⁻¹v and g² = ‖Σ⁻¹v‖², all at once with
 probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
 
     A   |⟨θ̂ − θ*, v⟩| ≤ a √(w² + (ℓ − λ) g²) + λ S g + ζ √(n (w² − λ g²))      a = theory.radii.scaled
@@ -8,11 +8,11 @@ probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
 
 ℓ is the prior scale in use, θ̂_q the regression of the forecasts q, and e = 0 unless ζ > 0.
 
+unpacked    the state by name
 set_radii   a, b and e of a block from its sums
-upper       the least upper bound of a direction
+look        Mx and what follows from it, for all actions
+half_a      the half-width of a direction by A, from its image Mv
 learn       a round enters the block of its action
-bounds      least upper and greatest lower bound of every action
-worst       how much better than the chosen action another can be
 """
 
 from __future__ import annotations
@@ -23,21 +23,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac._arrays import Array
+from unipac._constants import LARGEST_GROWTH
 from unipac._jit import inlined, jit
 from unipac.linalg import ridge, triangle
+from unipac.linalg.fast import packing, simd
+from unipac.linalg.fast.evaluate import four
 from unipac.linalg.levels import REFRESH_EVERY
-from unipac.theory import radii
+from unipac.theory.kernels import forecast as _forecast, scaled as _scaled
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_scaled = jit(radii._scaled)
-_forecast = jit(radii._forecast)
-
 EXCESS, CROSS, SQUARES, COUNT, LOGDET, SCALE, RADIUS_A, RADIUS_B, MIX = range(9)
-"""Columns of ``Sets.sums``: E, M1, M2, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
-STEP, ROTATIONS, LAST, LATE = range(4)
-"""Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, newest decision, late or not."""
+"""Columns of ``Sets.sums``: E, M₁, M₂, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
+STEP, ROTATIONS, LATE = range(3)
+"""Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, whether B has ended."""
+MEAN, MIXED, LENGTH, WIDTH2, MOST = range(5)
+"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, ‖x‖, w², and a bound on how much better the action can be."""
+HEAD = 11
+"""Numbers before the values of ζ in the packed state."""
+NOWHERE = 1e200
+"""The radius of B where it has ended: finite, so that the bound of the zero vector stays 0."""
 TOLERANCE = 1e-9
 """Relative margin below which a negative b² is rounding."""
 
@@ -60,7 +66,7 @@ class Rules(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The state of m blocks of d columns; no blocks if there are no such sets."""
+    """The state of m blocks of d columns."""
 
     rows: Array
     """(m, d, d + 2) as in ``linalg.ridge``, or (m, d, d + 3) with the forecasts as a second outcome."""
@@ -69,33 +75,76 @@ class Sets(NamedTuple):
     sums: Array
     """(m, 9)."""
     counts: Integers
-    """(m, 4)."""
+    """(m, 3)."""
     index: Integers
     """(2,): which ζ is in force; 1 if the last one was refuted."""
 
 
+def unpacked(memory: Array) -> tuple[Sets, Rules]:
+    """Sets and constants, which share the memory of one array: Numba is slow to receive many."""
+    m, d, columns, k = int(memory[0]), int(memory[1]), int(memory[2]), int(memory[3])
+    zetas = HEAD
+    sums = zetas + k
+    counts = sums + 9 * m
+    index = counts + 3 * m
+    rows = index + 2
+    factor = rows + m * d * columns
+    sets = Sets(
+        packing.doubles(memory, rows, (m, d, columns)),
+        packing.doubles(memory, factor, (m, d, d)),
+        packing.doubles(memory, sums, (m, 9)),
+        packing.integers(memory, counts, (m, 3)),
+        packing.integers(memory, index, (2,)),
+    )
+    constants = memory[4], memory[5], memory[6], memory[7], memory[8], memory[9], memory[10]
+    return sets, Rules(*constants, packing.doubles(memory, zetas, (k,)))
+
+
+unpack = jit(unpacked)
+
+
 class Work(NamedTuple):
-    """Scratch memory for n actions in blocks of d columns."""
+    """Scratch memory for n actions in blocks of d columns, D is d rounded up to a multiple of four."""
 
     block: Integers
     """(n,): the block of each action."""
     images: Array
-    """(n, d): M x of each action, in its block."""
-    mean: Array
-    """(n, 3): ⟨θ̂, x⟩, ⟨θ̃, x⟩ and ‖x‖."""
-    width2: Array
-    """(n,): w²."""
-    difference: Array
-    """(d,)."""
+    """(n + 1, D): Mx of each action in its block; the last row is for a direction. The padding is zero."""
+    outcome: Array
+    """(2, m, D): z of the rewards and of the forecasts, by block; likewise."""
+    values: Array
+    """(n, 5)."""
     below: Array
-    """(d + 3,)."""
+    """(D + 4,)."""
+    difference: Array
+    """(1, dim): y − x."""
+    one: Array
+    """(2, 1): the mean and the squared width of it."""
+
+
+@jit
+def workspace(n: int, sets: Sets) -> Work:
+    """Scratch memory."""
+    m, d, _ = sets.rows.shape
+    D = (d + 3) // 4 * 4
+    return Work(
+        np.zeros(n, dtype=np.int64),
+        np.zeros((n + 1, D)),
+        np.zeros((2, m, D)),
+        np.empty((n, 5)),
+        np.empty(D + 4),
+        np.empty((1, m * d)),
+        np.empty((2, 1)),
+    )
 
 
 @jit
 def block_of(x: Array, m: int) -> int:
     """The block in which x has entries; 0 if it is zero, -1 if there are two."""
+    if m == 1:
+        return 0
     d = x.size // m
-    found = -1
+    found = int(np.int64(-1))
     for j in range(x.size):
         if x[j] != 0.0:
             if found >= 0 and found != j // d:
@@ -104,7 +153,7 @@ def block_of(x: Array, m: int) -> int:
     return max(found, 0)
 
 
-# -- radii -----------------------------------------------------------------------------------------------
+# -- radii -------------------------------------------------------------------------------------
 
 
 @jit
@@ -117,16 +166,17 @@ def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
     spread = 2.0 * rules.noise**2 * rules.log_share
     plain = rules.regularization * rules.norm**2 + spread + s[EXCESS]
     if zeta > 0.0 and s[COUNT] > 0.0:
-        s[MIX] = min(0.5, zeta * math.sqrt(s[COUNT] / max(plain, spread)))
+        most = max(plain, spread)
+        s[MIX] = min(0.5, zeta * math.sqrt(s[COUNT] / most)) if most > 0.0 else 0.5
     squared = _forecast(
         s[EXCESS], s[CROSS], s[SQUARES], s[COUNT], s[MIX], zeta, rules.log_share, rules.noise, rules.norm,
         rules.regularization,
     )  # fmt: skip
     if sets.counts[b, LATE] != 0:
-        s[RADIUS_B] = math.inf
+        s[RADIUS_B] = NOWHERE
         return False
     s[RADIUS_B] = math.sqrt(max(squared, 0.0))
-    return squared < -TOLERANCE * (plain - s[EXCESS] + abs(s[EXCESS]))
+    return bool(squared < -TOLERANCE * (plain - s[EXCESS] + abs(s[EXCESS])))
 
 
 @jit
@@ -151,93 +201,134 @@ def advance(sets: Sets, rules: Rules) -> bool:
     return False
 
 
-# -- directions ------------------------------------------------------------------------------------------
+# -- directions --------------------------------------------------------------------------------
 
 
 @inlined
-def _image(rows: Array, b: int, v: Array, start: int, u: Array) -> None:
-    """Write Mv into u, for the entries of v from ``start`` on."""
-    for i in range(u.size):
-        total = 0.0
+def _write_image(rows: Array, b: int, X: Array, x: int, images: Array, row: int) -> None:
+    """Write Mv into a row of ``images``, for the vector v that begins at entry x of X."""
+    _, d, columns = rows.shape
+    at, to = b * d * columns, row * images.shape[1]
+    i = int(np.int64(0))
+    while i + 3 < d:
+        simd.store(images, to + i, four(rows, at, columns, X, x, i))
+        i += 4
+        at += 4 * columns
+    start = x % X.shape[1]
+    r = x // X.shape[1]
+    while i < d:
+        u = 0.0
         for j in range(i + 1):
-            total += rows[b, i, j] * v[start + j]
-        u[i] = total
+            u += rows[b, i, j] * X[r, start + j]
+        images[row, i] = u
+        i += 1
+
+
+@inlined
+def _products(work: Work, row: int, b: int) -> tuple[float, float, float]:
+    """The image u in a row: u·z for the rewards and for the forecasts, and u·u."""
+    _, m, D = work.outcome.shape
+    y, q, w = simd.zero(), simd.zero(), simd.zero()
+    for j in range(0, D, 4):
+        u = simd.load(work.images, row * D + j)
+        y += u * simd.load(work.outcome, b * D + j)
+        q += u * simd.load(work.outcome, (m + b) * D + j)
+        w += u * u
+    return simd.total(y), simd.total(q), simd.total(w)
 
 
 @jit
-def _solved2(rows: Array, b: int, u: Array, s: Array) -> float:
-    """g² = ‖Mᵀu‖²; s is scratch space."""
-    d = u.size
-    for j in range(d):
-        s[j] = 0.0
-    for i in range(d):
-        for j in range(i + 1):
-            s[j] += rows[b, i, j] * u[i]
-    total = 0.0
-    for j in range(d):
-        total += s[j] * s[j]
-    return total
+def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
+    """g² = ‖Mᵀu‖² for the image u in a row, four columns of M at a time."""
+    _, d, columns = rows.shape
+    at = b * d * columns
+    squares = simd.zero()
+    j = int(np.int64(0))
+    while j + 3 < d:
+        total = simd.zero()
+        for i in range(j, min(j + 3, d)):  # M is triangular: beyond its diagonal there are entries of R
+            for lane in range(i - j + 1):
+                total = simd.add_product(total, images[row, i] * rows[b, i, j + lane], simd.load(_UNIT, 4 * lane))
+        for i in range(j + 3, d):
+            total = simd.add_product(total, images[row, i], simd.load(rows, at + i * columns + j))
+        squares += total * total
+        j += 4
+    found = simd.total(squares)
+    while j < d:
+        s = 0.0
+        for i in range(j, d):
+            s += images[row, i] * rows[b, i, j]
+        found += s * s
+        j += 1
+    return found
 
 
-@jit
-def half_a(sets: Sets, rules: Rules, b: int, width2: float, solved2: float) -> float:
-    """The half-width of a direction by A."""
-    s = sets.sums[b]
-    zeta = rules.zetas[sets.index[0]]
+_UNIT = np.eye(simd.WIDTH)
+"""Row r has a one in lane r."""
+
+
+@inlined
+def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: float) -> float:
+    """The half-width by A of the direction whose image is in a row."""
     lam = rules.regularization
-    half = s[RADIUS_A] * math.sqrt(width2 + (s[SCALE] - lam) * solved2) + lam * rules.norm * math.sqrt(
-        solved2
-    )
+    solved2 = _solved2(sets.rows, b, images, row)
+    half = sets.sums[b, RADIUS_A] * math.sqrt(width2 + (sets.sums[b, SCALE] - lam) * solved2)
+    half += lam * rules.norm * math.sqrt(solved2)
+    zeta = rules.zetas[sets.index[0]]
     if zeta > 0.0:
-        half += zeta * math.sqrt(s[COUNT] * max(width2 - lam * solved2, 0.0))
+        half += zeta * math.sqrt(sets.sums[b, COUNT] * max(width2 - lam * solved2, 0.0))
     return half
 
 
 @jit
-def upper(
-    sets: Sets,
-    rules: Rules,
-    b: int,
-    u: Array,
-    mean: float,
-    mixed: float,
-    length: float,
-    enough: float,
-    s: Array,
-) -> float:
-    """The least upper bound of ⟨θ*, v⟩ by A, B and S‖v‖, from u = Mv; not sought below ``enough``.
+def look(sets: Sets, X: Array, work: Work) -> int:
+    """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
+    m, d, columns = sets.rows.shape
+    for b in range(m):
+        for i in range(d):
+            work.outcome[0, b, i] = sets.rows[b, i, d + 1]
+            if columns > d + 2:
+                work.outcome[1, b, i] = sets.rows[b, i, d + 2]
+    for k in range(X.shape[0]):
+        b = block_of(X[k], m)
+        if b < 0:
+            return k
+        work.block[k] = b
+        _write_image(sets.rows, b, X, k * X.shape[1] + b * d, work.images, k)
+        mean, forecast, width2 = _products(work, k, b)
+        length2 = 0.0
+        for j in range(b * d, (b + 1) * d):
+            length2 += X[k, j] * X[k, j]
+        e = sets.sums[b, MIX]
+        work.values[k, MEAN], work.values[k, MIXED] = mean, (mean - e * forecast) / (1.0 - e)
+        work.values[k, LENGTH], work.values[k, WIDTH2] = math.sqrt(length2), width2
+    return -1
 
-    ``mean`` is ⟨θ̂, v⟩, ``mixed`` ⟨θ̃, v⟩ and ``length`` ‖v‖.
-    """
-    width2 = 0.0
-    for i in range(u.size):
-        width2 += u[i] * u[i]
-    bound = min(mixed + sets.sums[b, RADIUS_B] * math.sqrt(width2), rules.norm * length)
-    if bound <= enough or sets.sums[b, COUNT] == 0.0:
-        return bound
-    return min(bound, mean + half_a(sets, rules, b, width2, _solved2(sets.rows, b, u, s)))
 
-
-# -- learning --------------------------------------------------------------------------------------------
+# -- learning ----------------------------------------------------------------------------------
 
 
 @jit
-def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, number: int, work: Work) -> None:
-    """A reward enters the block of its action, ``times`` times; ``number`` counts decisions, -1 if it has none.
+def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, late: bool, work: Work) -> None:
+    """A reward enters the block of its action, ``times`` times; ``late``: that of a younger decision came before.
 
-    The forecast is made from what was learned before this reward.
+    The forecast is made from what was learned before this reward. So many equal rounds that widths would be lost to
+    rounding are left out: whether they are is known before their reward.
     """
     m, d, columns = sets.rows.shape
+    if times * rules.action_norm**2 > LARGEST_GROWTH * rules.regularization:
+        return
     b = block_of(x, m)
-    rows, s, counts = sets.rows[b], sets.sums[b], sets.counts[b]
-    u, below = work.difference, work.below
-    _image(sets.rows, b, x, b * d, u)
+    row = work.images.shape[0] - 1
+    rows, s, counts, below = sets.rows[b], sets.sums[b], sets.counts[b], work.below
+    _write_image(sets.rows, b, x.reshape((1, x.size)), b * d, work.images, row)
     mean, forecast, width2 = 0.0, 0.0, 0.0
     for i in range(d):
-        width2 += u[i] * u[i]
-        mean += u[i] * rows[i, d + 1]
+        u = work.images[row, i]
+        width2 += u * u
+        mean += u * rows[i, d + 1]
         if columns > d + 2:
-            forecast += u[i] * rows[i, d + 2]
+            forecast += u * rows[i, d + 2]
     q = min(max(mean, rules.low), rules.high)
     r = y - mean
     weight = float(times)
@@ -246,17 +337,15 @@ def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, number: int,
         # Averaged over forecasts from N(mean, R²w²): the same for many rounds at once as one after the other.
         s[EXCESS] += rules.noise**2 * math.log1p(gain)
     else:
-        s[EXCESS] += weight * ((mean - q) * (2.0 * y - mean - q) + r * r * gain / (1.0 + gain))
+        s[EXCESS] += weight * ((mean - q) * (2.0 * y - mean - q) + r * r * (gain / (1.0 + gain)))
     if columns > d + 2:
         rq = q - forecast
         s[CROSS] += weight * r * rq / (1.0 + gain)
         s[SQUARES] += weight * rq * rq / (1.0 + gain)
         below[d + 2] = q
     s[COUNT] += weight
-    if number >= 0:
-        if number < counts[LAST]:
-            counts[LATE] = 1  # B is a statement about the order of the decisions
-        counts[LAST] = max(counts[LAST], number)
+    if late:
+        counts[LATE] = 1  # B is a statement about the order of the decisions
     below[0] = 0.0
     for j in range(d):
         below[j + 1] = x[b * d + j]
@@ -267,69 +356,51 @@ def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, number: int,
         ridge.refresh(rows)
         counts[ROTATIONS] = 0
     factor = sets.factor[b]
-    triangle.add(factor, x[b * d : (b + 1) * d], weight, below[:d])
+    for j in range(d):
+        below[j] = x[b * d + j]
+    triangle.push(factor, weight, below)
     s[LOGDET] = triangle.log_determinant(factor, s[SCALE])
-    most = d * math.log1p(4.0 * (1.0 + 2.0 * (rules.log_share + 1.0) / d))
+    most = largest_log_determinant(d, rules.log_share)
     while s[LOGDET] > most:
-        triangle.add_identity(factor, 3.0 * s[SCALE], u, below[:d])
+        triangle.add_identity(factor, 3.0 * s[SCALE], below)
         s[SCALE] *= 4.0
         counts[STEP] += 1
         s[LOGDET] = triangle.log_determinant(factor, s[SCALE])
     renew(sets, rules, b)
 
 
-# -- actions ---------------------------------------------------------------------------------------------
+@jit
+def largest_log_determinant(d: int, log_share: float) -> float:
+    """From here on the next scale is better: d log(1 + b*), b* = 4 (1 + 2 (log(1/δ) + 1)/d)."""
+    return d * math.log1p(4.0 * (1.0 + 2.0 * (log_share + 1.0) / d))
 
 
 @jit
-def look(sets: Sets, X: Array, work: Work) -> int:
-    """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
+def covers(sets: Sets, rules: Rules, truth: Array, work: Work) -> bool:
+    """Whether the truth is in both sets of every block; of A, whether the noise is where A says it is."""
     m, d, columns = sets.rows.shape
-    for k in range(X.shape[0]):
-        b = block_of(X[k], m)
-        if b < 0:
-            return k
-        work.block[k] = b
-        u = work.images[k]
-        _image(sets.rows, b, X[k], b * d, u)
-        mean, forecast, width2, length2 = 0.0, 0.0, 0.0, 0.0
+    zeta = rules.zetas[sets.index[0]]
+    inside = True
+    noise = work.below
+    for b in range(m):
+        rows, s = sets.rows[b], sets.sums[b]
+        e = s[MIX]
+        total = 0.0
         for i in range(d):
-            mean += u[i] * sets.rows[b, i, d + 1]
-            width2 += u[i] * u[i]
-            length2 += X[k, b * d + i] ** 2
-            if columns > d + 2:
-                forecast += u[i] * sets.rows[b, i, d + 2]
-        e = sets.sums[b, MIX]
-        work.mean[k, 0], work.mean[k, 1] = mean, (mean - e * forecast) / (1.0 - e)
-        work.mean[k, 2], work.width2[k] = math.sqrt(length2), width2
-    return -1
-
-
-@jit
-def bound(sets: Sets, rules: Rules, k: int, sign: float, enough: float, work: Work) -> float:
-    """The least upper bound of ``sign`` times the expected reward of action k; not sought below ``enough``."""
-    b = work.block[k]
-    mean, mixed, length = work.mean[k]
-    zeta = rules.zetas[sets.index[0]]
-    found = upper(
-        sets, rules, b, work.images[k], sign * mean, sign * mixed, length, enough - zeta, work.below
-    )
-    return found + zeta
-
-
-@jit
-def pair(sets: Sets, rules: Rules, X: Array, i: int, k: int, enough: float, work: Work) -> float:
-    """How much better action i can be than k, both of one block; not sought below ``enough``."""
-    b, d = work.block[k], work.difference.size
-    zeta = rules.zetas[sets.index[0]]
-    length2 = 0.0
-    for j in range(d):
-        work.difference[j] = work.images[i, j] - work.images[k, j]
-        length2 += (X[i, b * d + j] - X[k, b * d + j]) ** 2
-    return (
-        upper(
-            sets, rules, b, work.difference, work.mean[i, 0] - work.mean[k, 0],
-            work.mean[i, 1] - work.mean[k, 1], math.sqrt(length2), enough - 2.0 * zeta, work.below,
-        )
-        + 2.0 * zeta
-    )  # fmt: skip
+            residual = rows[i, d + 1] - (e * rows[i, d + 2] if columns > d + 2 else 0.0)
+            residual /= 1.0 - e
+            for j in range(i, d):
+                residual -= rows[i, j + 1] * truth[b * d + j]
+            total += residual * residual
+        inside &= math.sqrt(total) <= s[RADIUS_B]
+        # Σ x (y − ⟨θ*, x⟩) = Rᵀ(z − Rθ*) + λθ*, in the norm of (V + ℓI)⁻¹
+        for j in range(d):
+            noise[j] = rules.regularization * truth[b * d + j]
+        for i in range(d):
+            residual = rows[i, d + 1]
+            for j in range(i, d):
+                residual -= rows[i, j + 1] * truth[b * d + j]
+            for j in range(i, d):
+                noise[j] += rows[i, j + 1] * residual
+        inside &= triangle.inverse_norm(sets.factor[b], noise) <= s[RADIUS_A] + zeta * math.sqrt(s[COUNT])
+    return inside

@@ -1,17 +1,49 @@
-"""The sets of an agent: empty, and in the form that its parameters ask for."""
+"""The sets of an agent, empty, packed, and in files."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _checks as check
+from unipac._agents import LARGEST_SUM
+from unipac._arrays import Array
+from unipac._constants import SMALLEST_RATIO
+from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.sets import kernels
-from unipac.bandits.sets.kernels import Rules, Sets, Work
+from unipac.bandits.sets.kernels import Rules, Sets
 from unipac.linalg import ridge, triangle
+from unipac.linalg.levels import REFRESH_EVERY, Levels
+from unipac.linalg.soundness import check_factors
 
-Array = NDArray[np.float64]
+NONE = np.zeros(0)
+"""The memory of an agent without such sets."""
+
+
+class State(NamedTuple):
+    """What an agent with such sets has learned."""
+
+    levels: Levels
+    sets: Array
+    """Packed as in ``kernels.unpacked``; of length 0 if there are none."""
+
+
+class SavedSets(NamedTuple):
+    """What of the sets goes to a file; radii, scales and log-determinants follow from it. No blocks if there are none."""
+
+    rows: Array
+    """(m, d, d + 2), or (m, d, d + 3) with forecasts."""
+    factor: Array
+    """(m, d, d)."""
+    sums: Array
+    """(m, 4): E, M₁, M₂ and n of each block."""
+    counts: NDArray[np.int64]
+    """(m, 3)."""
+    index: NDArray[np.int64]
+    """(2,)."""
 
 
 def make_rules(
@@ -24,7 +56,7 @@ def make_rules(
     regularization: float,
     action_norm: float,
     reward_range: tuple[float, float] | None,
-    misspecification: tuple[float, ...],
+    misspecification: tuple[float, ...] = (0.0,),
 ) -> Rules:
     """The constants of the sets, A and B having ``share`` of δ each, all blocks together.
 
@@ -32,11 +64,12 @@ def make_rules(
     """
     low, high = reward_range or (-math.inf, math.inf)
     matched = noise > 0.0 and norm > 0.0
+    lam = noise**2 * (dim // blocks) / (4.0 * norm**2) if matched else regularization
     return Rules(
         noise=noise,
         norm=norm,
         action_norm=action_norm,
-        regularization=noise**2 * (dim // blocks) / (4.0 * norm**2) if matched else regularization,
+        regularization=max(lam, SMALLEST_RATIO * action_norm**2),  # or widths are lost to rounding
         log_share=math.log(blocks / share),
         low=low,
         high=high,
@@ -44,34 +77,94 @@ def make_rules(
     )
 
 
-def empty(dim: int, blocks: int, rules: Rules) -> Sets:
-    """Sets without data; none if ``blocks`` is 0."""
-    d = dim // max(blocks, 1)
+def empty(dim: int, blocks: int, rules: Rules) -> Array:
+    """The memory of sets without data."""
+    d = dim // blocks
     columns = d + 3 if rules.zetas[-1] > 0.0 else d + 2
-    sets = Sets(
-        np.zeros((blocks, d, columns)),
-        np.zeros((blocks, d, d)),
-        np.zeros((blocks, 9)),
-        np.zeros((blocks, 4), dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-    )
+    head = [blocks, d, columns, len(rules.zetas), *rules[:-1], *rules.zetas]
+    size = 12 * blocks + 2 + blocks * d * (columns + d)
+    memory = np.concatenate((np.array(head, dtype=np.float64), np.zeros(size)))
+    sets, _ = kernels.unpacked(memory)
     sets.sums[:, kernels.SCALE] = rules.regularization
-    sets.counts[:, kernels.LAST] = -1
     for b in range(blocks):
         ridge.reset(sets.rows[b], rules.regularization)
         triangle.reset(sets.factor[b], rules.regularization)
         kernels.set_radii(sets, rules, b)
-    return sets
+    return memory
 
 
-def workspace(n: int, sets: Sets) -> Work:
-    """Scratch memory for n actions."""
-    d = sets.rows.shape[1]
-    return Work(
-        np.empty(n, dtype=np.int64),
-        np.empty((n, d)),
-        np.empty((n, 3)),
-        np.empty(n),
-        np.empty(d),
-        np.empty(d + 3),
+def saved(memory: Array) -> SavedSets:
+    """What goes to a file."""
+    if not memory.size:
+        return SavedSets(
+            np.zeros((0, 0, 0)),
+            np.zeros((0, 0, 0)),
+            np.zeros((0, 4)),
+            np.zeros((0, 3), dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
+        )
+    sets, _ = kernels.unpacked(memory)
+    return SavedSets(sets.rows, sets.factor, sets.sums[:, :4].copy(), sets.counts, sets.index)
+
+
+def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
+    """The memory that a file tells of, in that of equal sets without data; ``ValueError`` if no data led to it."""
+    expected = saved(fresh)
+    if [array.shape for array in told] != [array.shape for array in expected]:
+        raise ValueError("the sets are not those of such an agent")
+    if not fresh.size:
+        return fresh
+    sets, rules = kernels.unpacked(fresh)
+    m, d, columns = sets.rows.shape
+    n = told.sums[:, kernels.COUNT]
+    sound = (
+        np.isfinite(told.sums).all()
+        and (np.abs(told.sums) <= LARGEST_SUM).all()
+        and n.min() >= 0
+        and float(n.sum()) <= rounds
+        and (told.counts >= 0).all()
+        and told.counts[:, kernels.STEP].max() <= 400
+        and told.counts[:, kernels.ROTATIONS].max() <= max(REFRESH_EVERY, d)
+        and told.counts[:, kernels.LATE].max() <= 1
+        and 0 <= told.index[0] < len(rules.zetas)
+        and told.index[1] in (0, 1)
     )
+    if not sound:
+        raise ValueError("the sets are not those of any data")
+    for held, array in zip((sets.rows, sets.factor, sets.counts, sets.index), told[:2] + told[3:], strict=True):
+        held[...] = array
+    sets.sums[:, :4] = told.sums
+    for b in range(m):
+        rows, factor = sets.rows[b], sets.factor[b]
+        scale = rules.regularization * 4.0 ** float(sets.counts[b, kernels.STEP])
+        for outcome in range(d + 1, columns):
+            own = np.concatenate((rows[:, : d + 1], rows[:, outcome : outcome + 1]), axis=1)
+            check_factors(own, rules.regularization, float(n[b]), rules.action_norm, LARGEST_REWARD)
+        _check_scale(rows, factor, rules.regularization, scale)
+        sets.sums[b, kernels.SCALE] = scale
+        sets.sums[b, kernels.LOGDET] = triangle.log_determinant(factor, scale)
+    for b in range(m):
+        kernels.set_radii(sets, rules, b)
+    return fresh
+
+
+def _check_scale(rows: Array, factor: Array, regularization: float, scale: float) -> None:
+    """Refuse a factor that is not that of V + ℓI."""
+    d = len(rows)
+    R, H = np.triu(rows[:, 1 : d + 1]), np.triu(factor)
+    sound = np.isfinite(factor).all() and (H.diagonal() > 0).all() and (np.tril(factor, -1) == 0).all()
+    if sound:
+        gram = R.T @ R + (scale - regularization) * np.eye(d)
+        sound = bool(np.abs(H.T @ H - gram).max() <= 1e-6 * np.abs(gram).max())
+    if not sound:
+        raise ValueError("the sets have factors that contradict each other")
+
+
+def check_blocks(X: Array, blocks: int) -> None:
+    """Refuse actions with entries in two blocks."""
+    if blocks > 1:
+        used = (X.reshape(len(X), blocks, -1) != 0).any(axis=2).sum(axis=1)
+        bad = np.flatnonzero(used > 1)
+        if len(bad):
+            words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that all actions share)"
+            check.require(False, "actions", words, f"row {bad[0]} with entries in {used[bad[0]]}")

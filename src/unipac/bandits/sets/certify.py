@@ -1,0 +1,209 @@
+"""Compiled certificates: how much better than the chosen action another can be, by A, B and C.
+
+C is the set of all data that the agent has anyway: the regression in entry ``level`` of its stack, with radius c.
+A, and the differences of C, take d² steps for a direction, so they are asked only for actions that B and the bounds
+of single actions leave above the certificate found so far.
+
+interval      least upper and greatest lower bound of an action, by A and B
+index_a       the upper bound of an action by A alone, for choices
+certificate   the largest bound on a difference y − x
+bound_all     the intervals of all actions, by A, B and C
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from unipac._arrays import Array
+from unipac._jit import inlined, jit
+from unipac.bandits.sets.kernels import (
+    LENGTH,
+    MEAN,
+    MIXED,
+    MOST,
+    RADIUS_B,
+    WIDTH2,
+    Rules,
+    Sets,
+    Work,
+    _products,
+    half_a,
+    look,
+    unpack,
+    workspace,
+)
+from unipac.linalg.fast import simd
+from unipac.linalg.fast.evaluate import evaluate_all
+
+
+@jit
+def interval(sets: Sets, rules: Rules, k: int, work: Work) -> tuple[float, float]:
+    """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
+    b = work.block[k]
+    v = work.values[k]
+    zeta = rules.zetas[sets.index[0]]
+    a = half_a(sets, rules, b, work.images, k, v[WIDTH2])
+    f = sets.sums[b, RADIUS_B] * math.sqrt(v[WIDTH2])
+    ball = rules.norm * v[LENGTH]
+    upper = min(min(v[MEAN] + a, v[MIXED] + f), ball)
+    lower = max(max(v[MEAN] - a, v[MIXED] - f), -ball)
+    return upper + zeta, lower - zeta
+
+
+@inlined
+def index_a(sets: Sets, rules: Rules, k: int, scale: float, work: Work) -> float:
+    """What a choice takes for the reward of action k: ⟨θ̂, x⟩ and ``scale`` times the half-width by A."""
+    v = work.values[k]
+    return v[MEAN] + scale * half_a(sets, rules, work.block[k], work.images, k, v[WIDTH2])
+
+
+@inlined
+def _subtract(work: Work, i: int, k: int) -> int:
+    """Write Mx_i − Mx_k into the last row of the images; which row that is."""
+    D = work.images.shape[1]
+    row = work.images.shape[0] - 1
+    for j in range(0, D, 4):
+        u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
+        simd.store(work.images, row * D + j, u)
+    return row
+
+
+@jit
+def certificate(
+    sets: Sets,
+    rules: Rules,
+    rows: Array,
+    level: int,
+    c: float,
+    means: Array,
+    width2: Array,
+    X: Array,
+    k: int,
+    lower: float,
+    most: float,
+    work: Work,
+) -> float:
+    """How much better than action k, of reward at least ``lower``, another can be; ``most`` if no less is found.
+
+    ``means`` and ``width2`` are those of all actions in the regression of C.
+    """
+    n = X.shape[0]
+    zeta = rules.zetas[sets.index[0]]
+    first, largest = int(np.int64(-1)), 0.0
+    for i in range(n):
+        bound = _quick(sets, rules, c, means, width2, X, i, k, lower, zeta, work) if i != k else 0.0
+        work.values[i, MOST] = bound
+        if bound > largest:
+            first, largest = i, bound
+    if first < 0:
+        return min(0.0, most)
+    found = min(largest, _slow(sets, rules, rows, level, c, X, first, k, lower, 0.0, zeta, work))
+    found = max(found, 0.0)
+    for i in range(n):
+        if found >= most:
+            return most
+        if i != first and work.values[i, MOST] > found:
+            bound = _slow(sets, rules, rows, level, c, X, i, k, lower, found, zeta, work)
+            found = max(found, min(work.values[i, MOST], bound))
+    return min(found, most)
+
+
+@inlined
+def _quick(
+    sets: Sets,
+    rules: Rules,
+    c: float,
+    means: Array,
+    width2: Array,
+    X: Array,
+    i: int,
+    k: int,
+    lower: float,
+    zeta: float,
+    work: Work,
+) -> float:
+    """How much better than k action i can be, by what takes d steps: B, S‖y − x‖ and bounds of single actions."""
+    b = work.block[i]
+    v, x = work.values[i], work.values[k]
+    radius = sets.sums[b, RADIUS_B]
+    upper = min(v[MIXED] + radius * math.sqrt(v[WIDTH2]), rules.norm * v[LENGTH])
+    upper = min(upper, means[i] + c * math.sqrt(width2[i])) + zeta
+    bound = min(upper, rules.high) - lower
+    length2 = 0.0
+    for j in range(X.shape[1]):
+        length2 += (X[i, j] - X[k, j]) ** 2
+    bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
+    if b == work.block[k]:
+        D = work.images.shape[1]
+        w = simd.zero()
+        for j in range(0, D, 4):
+            u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
+            w += u * u
+        bound = min(bound, v[MIXED] - x[MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
+    return bound
+
+
+@jit
+def _slow(
+    sets: Sets,
+    rules: Rules,
+    rows: Array,
+    level: int,
+    c: float,
+    X: Array,
+    i: int,
+    k: int,
+    lower: float,
+    enough: float,
+    zeta: float,
+    work: Work,
+) -> float:
+    """The same by A and by the difference in C; not sought below ``enough``."""
+    bound = math.inf
+    b = work.block[i]
+    if b == work.block[k]:
+        row = _subtract(work, i, k)
+        mean, _, q = _products(work, row, b)
+        bound = mean + half_a(sets, rules, b, work.images, row, q) + 2.0 * zeta
+        if bound <= enough:
+            return bound
+    for j in range(X.shape[1]):
+        work.difference[0, j] = X[i, j] - X[k, j]
+    first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
+    evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    bound = min(bound, work.one[0, 0] + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
+    if bound <= enough:
+        return bound
+    v = work.values[i]
+    upper = v[MEAN] + half_a(sets, rules, b, work.images, i, v[WIDTH2]) + zeta
+    return min(bound, min(upper, rules.high) - lower)
+
+
+@jit
+def bound_all(memory: Array, rows: Array, level: int, c: float, X: Array, out: Array) -> int:
+    """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
+
+    Mean and width are those of the regression that gives the least upper bound. Returns the first row with entries
+    in two blocks, -1 if none has.
+    """
+    sets, rules = unpack(memory)
+    n = X.shape[0]
+    work = workspace(n, sets)
+    bad = look(sets, X, work)
+    if bad >= 0:
+        return bad
+    zeta = rules.zetas[sets.index[0]]
+    means, width2 = np.empty(n), np.empty(n)
+    at = level + int(np.int64(1))
+    evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
+    for k in range(n):
+        upper, lower = interval(sets, rules, k, work)
+        out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+        bonus = c * math.sqrt(width2[k]) + zeta
+        if means[k] + bonus < upper:
+            upper = means[k] + bonus
+            out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
+        out[2, k], out[3, k] = upper, max(lower, means[k] - bonus)
+    return -1
