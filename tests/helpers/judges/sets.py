@@ -5,6 +5,17 @@ import math
 import numpy as np
 
 
+def once(method):
+    """Compute it once after each round."""
+
+    def kept(self):
+        if method.__name__ not in self.found:
+            self.found[method.__name__] = method(self)
+        return self.found[method.__name__]
+
+    return kept
+
+
 class Block:
     """All rounds of one block."""
 
@@ -14,6 +25,7 @@ class Block:
         self.X, self.y, self.q, self.k = [], [], [], []
         self.averaged = 0.0
         self.exact = []  # rows whose forecast is a point
+        self.found = {}  # what was computed since the last round
 
     def gram(self, scale):
         V = sum(
@@ -40,7 +52,9 @@ class Block:
         else:
             self.exact.append(True)
         self.X.append(np.array(x)), self.y.append(y), self.q.append(q), self.k.append(times)
+        self.found.clear()
 
+    @once
     def excess(self):
         """E: the loss of the forecasts beyond that of the regression, from the definition, row by row."""
         total = self.averaged
@@ -63,6 +77,7 @@ class Block:
     def count(self):
         return float(sum(self.k))
 
+    @once
     def scale(self):
         """The prior scale in use and its number: the first whose log det is small enough, in the order of the data."""
         b = 4 * (1 + 2 * (self.log_share + 1) / self.d)
@@ -80,6 +95,7 @@ class Block:
         plain = self.lam * self.norm**2 + spread + self.excess()
         return min(0.5, self.zeta * math.sqrt(self.count() / max(plain, spread)))
 
+    @once
     def squared_b(self):
         """b² from the ridge regression of (y − e q)/(1 − e), written out."""
         e = self.mix()

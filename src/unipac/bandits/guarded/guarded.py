@@ -80,7 +80,7 @@ class Guarded(BanditAgent):
         state.check_parameters(self.heuristic, self.regularization, self.action_norm)
         self.heuristic = given = copy.copy(self.heuristic)
         self.dim, self.counts_many, self.draws = given.dim, given.counts_many, given.draws
-        self._single = vars(type(given)).get("single_regression", False) and given.fixed_actions is None
+        self._single = state.is_single(given)
         self._shared = self._single and given.regularization == self.regularization  # that of the guard
         super()._check_parameters()
         self._rules = state.rules_of(self)
@@ -90,7 +90,7 @@ class Guarded(BanditAgent):
 
     def _empty(self) -> State:
         self._scratch = state.Scratch()
-        self._inner = copy.copy(self.heuristic)
+        self._inner = state.inner_of(self.heuristic)
         state.give(self._ledger, self._inner)
         return State(state.empty(self.dim, self._rules), state.empty_sets(self))
 
@@ -107,28 +107,28 @@ class Guarded(BanditAgent):
         return level <= learning.closed_levels(self.state.levels.rows)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        return state.bounds(self.state, X)
+        return state.bounds(self.state, self._scratch.of_sets(len(X), self.state.sets), X)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return learning.covers_all(self.state.levels, self._sets, truth)
+        return learning.covers_all(self.state.levels, *self._sets(0), truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        levels, sets = self.state.levels, self._sets
+        levels, sets = self.state.levels, self._sets(len(X))
         work = self._scratch.choosing(levels, len(X))
         if self._shared:
-            return kernels.decide(levels, self._rules, sets, self._inner._confidence, X, work)
+            return kernels.decide(levels, self._rules, *sets, self._inner._confidence, X, work)
         k, level, count, last = kernels.look_and_guard(levels, X, work)
         k = state.picked(self._inner, X, work.alive[:count]) if k < 0 else k
-        return k, level, *kernels.verdict(levels, self._rules, sets, X, k, last, work)
+        return k, level, *kernels.verdict(levels, self._rules, *sets, X, k, last, work)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
         inner = () if self._shared else (state.learned(self._inner, x, y, times),)
         levels = self._with_room(times)
         known = x, y, level, times, self._ledger.late
-        arguments = levels, self._rules, self._sets, *known, self._scratch.learning(levels)
+        arguments = levels, self._rules, *self._sets(0), *known, self._scratch.learning(levels)
         return learning.learn_one, arguments, *inner
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
@@ -137,7 +137,8 @@ class Guarded(BanditAgent):
             return
         levels = self._with_room(len(y))
         rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
-        refuted = kernels.play(levels, self._rules, self._sets, *rounds, not self.consistent, record(trace))
+        rules = self._rules, *self._sets(X.shape[-2])
+        refuted = kernels.play(levels, *rules, *rounds, not self.consistent, record(trace))
         self._ledger.rounds += len(y)
         if refuted:
             self._refute()
@@ -148,9 +149,10 @@ class Guarded(BanditAgent):
             self.state = self.state._replace(levels=levels)
         return levels
 
-    @property
-    def _sets(self) -> Array | None:
-        return self.state.sets if self.tight else None
+    def _sets(self, n: int) -> tuple[Array | None, Array]:
+        """The sets, if there are any, and scratch memory for n actions."""
+        sets = self.state.sets
+        return sets if self.tight else None, self._scratch.of_sets(n, sets)
 
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""

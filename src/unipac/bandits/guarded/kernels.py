@@ -159,17 +159,18 @@ def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
 
 @jit
 def verdict(
-    levels: Levels, rules: Rules, sets: Array | None, X: Array, k: int, last: int, work: Work
+    levels: Levels, rules: Rules, sets: Array | None, spare: Array, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
     """Mean, width, ucb and lcb, certificate, and whether the bounds are refuted.
 
     By the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those of the
-    regression that gives the ucb.
+    regression that gives the ucb. ``spare`` is scratch memory of the sets.
     """
     if sets is None:
         return _verdict(levels, rules, None, None, None, X, k, last, work)
     known, assumed = tight.unpack(sets)
-    return _verdict(levels, rules, known, assumed, tight.workspace(X.shape[0], known), X, k, last, work)
+    own = tight.workspace(spare, X.shape[0], known)
+    return _verdict(levels, rules, known, assumed, own, X, k, last, work)
 
 
 @jit
@@ -178,7 +179,7 @@ def _verdict(
     rules: Rules,
     known: tight.Sets | None,
     assumed: tight.Rules | None,
-    spare: tight.Work | None,
+    own: tight.Work | None,
     X: Array,
     k: int,
     last: int,
@@ -191,10 +192,10 @@ def _verdict(
     ucb, lcb = mean + beta * width, mean - beta * width
     refuted = False
     if known is not None:
-        tight.look(known, X, spare)
-        upper, lower = interval(known, assumed, k, spare)
+        tight.look(known, X, own)
+        upper, lower = interval(known, assumed, k, own)
         if upper < ucb:
-            mean, width = spare.values[k, tight.MEAN], math.sqrt(spare.values[k, tight.WIDTH2])
+            mean, width = own.values[k, tight.MEAN], math.sqrt(own.values[k, tight.WIDTH2])
         ucb, lcb = min(ucb, upper), max(lcb, lower)
         refuted = known.index[1] != 0
     ucb, lcb = min(ucb, rules.high), max(lcb, rules.low)
@@ -208,9 +209,10 @@ def _verdict(
         certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
     certificate = by_levels(levels, k, last, certificate, work)
     if known is not None:
-        c = beta, work.means, work.all_width2
+        for i in range(work.means.size):
+            own.outer[0, i], own.outer[1, i] = work.means[i], work.all_width2[i]
         first = int(np.int64(0))
-        certificate = tight_certificate(known, assumed, levels.rows, first, *c, X, k, lcb, certificate, spare)
+        certificate = tight_certificate(known, assumed, levels.rows, first, beta, X, k, lcb, certificate, own)
     return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
 
 
@@ -238,13 +240,19 @@ def look_and_guard(levels: Levels, X: Array, work: Work) -> tuple[int, int, int,
 
 @jit
 def decide(
-    levels: Levels, rules: Rules, sets: Array | None, confidence: Confidence, X: Array, work: Work
+    levels: Levels,
+    rules: Rules,
+    sets: Array | None,
+    spare: Array,
+    confidence: Confidence,
+    X: Array,
+    work: Work,
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
     k, level, count, last = look_and_guard(levels, X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
-    mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, sets, X, k, last, work)
+    mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, sets, spare, X, k, last, work)
     return k, level, mean, width, ucb, lcb, certificate, refuted
 
 
@@ -253,6 +261,7 @@ def play(
     levels: Levels,
     rules: Rules,
     sets: Array | None,
+    spare: Array,
     heuristic: Array,
     shared: bool,
     actions: Array,
@@ -274,13 +283,13 @@ def play(
     closed, rounds = closed_levels(levels.rows), levels.size[0]
     if sets is not None:
         known, assumed = tight.unpack(sets)
-        spare = tight.workspace(n, known)
+        drawer = tight.workspace(spare, n, known)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = covers(levels, closed, truth)
             if sets is not None:
-                record.covered[t] &= tight.covers(known, assumed, truth, spare)
+                record.covered[t] &= tight.covers(known, assumed, truth, drawer)
         look(levels, X, work)
         k, level, count, last = guard(levels, closed, X, work)
         if k < 0 and shared:
@@ -294,7 +303,7 @@ def play(
         if sets is None:
             _, _, _, _, certificate, wrong = _verdict(levels, rules, None, None, None, X, k, last, work)
         else:
-            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, assumed, spare, X, k, last, work)
+            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, assumed, drawer, X, k, last, work)
         refuted |= wrong
         record.chosen[t], record.level[t] = k, level
         record.certificate[t] = math.nan if refuted else certificate
@@ -302,7 +311,7 @@ def play(
         x, y = X[k], rewards[t, k]
         closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         if sets is not None:
-            tight.learn(known, assumed, x, y, once, False, spare)
+            tight.learn(known, assumed, x, y, once, False, drawer)
         rounds += 1
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)

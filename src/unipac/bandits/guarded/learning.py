@@ -93,6 +93,7 @@ def learn_one(
     levels: Levels,
     rules: Rules,
     sets: Array | None,
+    spare: Array,
     x: Array,
     y: float,
     level: int,
@@ -108,7 +109,7 @@ def learn_one(
     learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
     if sets is not None:
         known, own = tight.unpack(sets)
-        tight.learn(known, own, x, y, times, late, tight.workspace(int(np.int64(0)), known))
+        tight.learn(known, own, x, y, times, late, tight.workspace(spare, int(np.int64(0)), known))
 
 
 @jit
@@ -173,10 +174,10 @@ def covers(levels: Levels, closed: int, truth: Array) -> bool:
 
 
 @jit
-def covers_all(levels: Levels, sets: Array | None, truth: Array) -> bool:
+def covers_all(levels: Levels, sets: Array | None, spare: Array, truth: Array) -> bool:
     """The same, of the sets behind certificates too."""
     inside = covers(levels, closed_levels(levels.rows), truth)
     if sets is not None:
         known, assumed = tight.unpack(sets)
-        inside &= tight.covers(known, assumed, truth, tight.workspace(int(np.int64(0)), known))
+        inside &= tight.covers(known, assumed, truth, tight.workspace(spare, int(np.int64(0)), known))
     return inside

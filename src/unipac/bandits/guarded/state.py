@@ -65,6 +65,19 @@ def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
     return AGENTS[given["agent"]].made_for(instance, **more, **parameters)
 
 
+def is_single(heuristic: BanditAgent) -> bool:
+    """Whether it chooses by one compiled regression on all data and nothing else."""
+    single = vars(type(heuristic)).get("single_regression", False) and heuristic.fixed_actions is None
+    return single and not getattr(heuristic, "_chooses_by_sets", False)
+
+
+def inner_of(heuristic: BanditAgent) -> Any:
+    """A copy, without sets that only its own certificates would use."""
+    if is_single(heuristic) and getattr(heuristic, "tight", False):
+        return type(heuristic)(**{**heuristic.parameters, "tight": False})
+    return copy.copy(heuristic)
+
+
 def rules_of(agent: Any) -> Rules:
     """The constants of the guard of an agent."""
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
@@ -134,12 +147,12 @@ def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
     return levels
 
 
-def bounds(state: State, X: Array) -> tuple[Array, Array, Array, Array]:
+def bounds(state: State, spare: Array, X: Array) -> tuple[Array, Array, Array, Array]:
     """Mean, width, ucb and lcb of every row of X, by the set of all data and the further sets."""
     levels = state.levels
     if state.sets.size:
         out = np.empty((4, len(X)))
-        certify.bound_all(state.sets, levels.rows, 0, float(levels.beta[0]), X, out)
+        certify.bound_all(state.sets, spare, levels.rows, 0, float(levels.beta[0]), X, out)
         return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
@@ -164,6 +177,7 @@ class Scratch:
     """Scratch memory of kernels; kept, as making it takes as long as using it."""
 
     def __init__(self) -> None:
+        self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
         self._learning: dict[int, learning.Scratch] = {}
 
@@ -175,6 +189,10 @@ class Scratch:
         if (n, capacity) not in self._work:
             self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
         return self._work[n, capacity]
+
+    def of_sets(self, n: int, sets: Array) -> Array:
+        """For the sets, and n actions; nothing if there are no sets."""
+        return self._spare.room(n, sets) if sets.size else tight.NONE
 
     def learning(self, levels: Levels) -> learning.Scratch:
         """For a round to be learned."""

@@ -102,11 +102,12 @@ class LevelledAgent(BanditAgent):
         self._single = single  # where an update puts its round for the kernel
         self._sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
+        self._stack: Levels = held
         self.state = held
         return held
 
     def _saved(self) -> Any:
-        levels: Levels = self.state
+        levels = self._stack
         S = top(levels)
         return Saved(levels.rows[:S], levels.size[:S], levels.rotations[:S])
 
@@ -137,7 +138,7 @@ class LevelledAgent(BanditAgent):
 
     def _make_room(self, x: Array | None = None, times: int = 1) -> None:
         """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
-        levels: Levels = self.state
+        levels = self._stack
         needed = top(levels) + 1
         if x is not None:
             norm2 = max(float(x @ x), (NEGLIGIBLE * self.action_norm) ** 2)
@@ -264,7 +265,7 @@ class OptimisticAgent(LevelledAgent):
     def levels(self) -> list[Level]:
         """Size, proven bound on the size, and radius of each level in use."""
         with self._lock:
-            levels: Levels = self.state
+            levels = self._stack
             S = top(levels)
             own = levels._replace(beta=np.empty_like(levels.beta))
             set_radii(own, self._confidence._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data

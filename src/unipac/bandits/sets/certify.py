@@ -41,22 +41,22 @@ from unipac.linalg.fast.evaluate import evaluate_all
 @jit
 def interval(sets: Sets, rules: Rules, k: int, work: Work) -> tuple[float, float]:
     """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
-    b = work.block[k]
-    v = work.values[k]
+    b, width2 = work.block[k], work.values[k, WIDTH2]
+    mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
     zeta = rules.zetas[sets.index[0]]
-    a = half_a(sets, rules, b, work.images, k, v[WIDTH2])
-    f = sets.sums[b, RADIUS_B] * math.sqrt(v[WIDTH2])
-    ball = rules.norm * v[LENGTH]
-    upper = min(min(v[MEAN] + a, v[MIXED] + f), ball)
-    lower = max(max(v[MEAN] - a, v[MIXED] - f), -ball)
+    a = half_a(sets, rules, b, work.images, k, width2)
+    f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
+    ball = rules.norm * work.values[k, LENGTH]
+    upper = min(min(mean + a, mixed + f), ball)
+    lower = max(max(mean - a, mixed - f), -ball)
     return upper + zeta, lower - zeta
 
 
 @inlined
 def index_a(sets: Sets, rules: Rules, k: int, scale: float, work: Work) -> float:
     """What a choice takes for the reward of action k: ⟨θ̂, x⟩ and ``scale`` times the half-width by A."""
-    v = work.values[k]
-    return v[MEAN] + scale * half_a(sets, rules, work.block[k], work.images, k, v[WIDTH2])
+    half = half_a(sets, rules, work.block[k], work.images, k, work.values[k, WIDTH2])
+    return float(work.values[k, MEAN] + scale * half)
 
 
 @inlined
@@ -77,8 +77,6 @@ def certificate(
     rows: Array,
     level: int,
     c: float,
-    means: Array,
-    width2: Array,
     X: Array,
     k: int,
     lower: float,
@@ -87,13 +85,13 @@ def certificate(
 ) -> float:
     """How much better than action k, of reward at least ``lower``, another can be; ``most`` if no less is found.
 
-    ``means`` and ``width2`` are those of all actions in the regression of C.
+    ``work.outer`` has the means and squared widths of all actions in the regression of C.
     """
     n = X.shape[0]
     zeta = rules.zetas[sets.index[0]]
     first, largest = int(np.int64(-1)), 0.0
     for i in range(n):
-        bound = _quick(sets, rules, c, means, width2, X, i, k, lower, zeta, work) if i != k else 0.0
+        bound = _quick(sets, rules, c, X, i, k, lower, zeta, work) if i != k else 0.0
         work.values[i, MOST] = bound
         if bound > largest:
             first, largest = i, bound
@@ -115,8 +113,6 @@ def _quick(
     sets: Sets,
     rules: Rules,
     c: float,
-    means: Array,
-    width2: Array,
     X: Array,
     i: int,
     k: int,
@@ -126,10 +122,9 @@ def _quick(
 ) -> float:
     """How much better than k action i can be, by what takes d steps: B, S‖y − x‖ and bounds of single actions."""
     b = work.block[i]
-    v, x = work.values[i], work.values[k]
-    radius = sets.sums[b, RADIUS_B]
-    upper = min(v[MIXED] + radius * math.sqrt(v[WIDTH2]), rules.norm * v[LENGTH])
-    upper = min(upper, means[i] + c * math.sqrt(width2[i])) + zeta
+    mixed, radius = work.values[i, MIXED], sets.sums[b, RADIUS_B]
+    upper = min(mixed + radius * math.sqrt(work.values[i, WIDTH2]), rules.norm * work.values[i, LENGTH])
+    upper = min(upper, work.outer[0, i] + c * math.sqrt(work.outer[1, i])) + zeta
     bound = min(upper, rules.high) - lower
     length2 = 0.0
     for j in range(X.shape[1]):
@@ -141,7 +136,7 @@ def _quick(
         for j in range(0, D, 4):
             u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
             w += u * u
-        bound = min(bound, v[MIXED] - x[MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
+        bound = min(bound, mixed - work.values[k, MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
     return bound
 
 
@@ -176,13 +171,15 @@ def _slow(
     bound = min(bound, work.one[0, 0] + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
     if bound <= enough:
         return bound
-    v = work.values[i]
-    upper = v[MEAN] + half_a(sets, rules, b, work.images, i, v[WIDTH2]) + zeta
+    half = half_a(sets, rules, b, work.images, i, work.values[i, WIDTH2])
+    upper = work.values[i, MEAN] + half + zeta
     return min(bound, min(upper, rules.high) - lower)
 
 
 @jit
-def bound_all(memory: Array, rows: Array, level: int, c: float, X: Array, out: Array) -> int:
+def bound_all(
+    memory: Array, spare: Array, rows: Array, level: int, c: float, X: Array, out: Array
+) -> int:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
 
     Mean and width are those of the regression that gives the least upper bound. Returns the first row with entries
@@ -190,12 +187,12 @@ def bound_all(memory: Array, rows: Array, level: int, c: float, X: Array, out: A
     """
     sets, rules = unpack(memory)
     n = X.shape[0]
-    work = workspace(n, sets)
+    work = workspace(spare, n, sets)
     bad = look(sets, X, work)
     if bad >= 0:
         return bad
     zeta = rules.zetas[sets.index[0]]
-    means, width2 = np.empty(n), np.empty(n)
+    means, width2 = work.outer[0], work.outer[1]
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
     for k in range(n):

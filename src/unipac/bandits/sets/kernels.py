@@ -104,7 +104,7 @@ unpack = jit(unpacked)
 
 
 class Work(NamedTuple):
-    """Scratch memory for n actions in blocks of d columns, D is d rounded up to a multiple of four."""
+    """Scratch memory for n actions in blocks of d columns; D is d rounded up to a multiple of four."""
 
     block: Integers
     """(n,): the block of each action."""
@@ -114,27 +114,42 @@ class Work(NamedTuple):
     """(2, m, D): z of the rewards and of the forecasts, by block; likewise."""
     values: Array
     """(n, 5)."""
+    outer: Array
+    """(2, n): means and squared widths of all actions in the regression of C."""
     below: Array
     """(D + 4,)."""
     difference: Array
-    """(1, dim): y − x."""
+    """(1, m d): y − x."""
     one: Array
     """(2, 1): the mean and the squared width of it."""
 
 
+def room(n: int, m: int, d: int) -> int:
+    """How many zeros scratch memory for n actions is made of."""
+    D = (d + 3) // 4 * 4
+    return 8 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
+
+
 @jit
-def workspace(n: int, sets: Sets) -> Work:
-    """Scratch memory."""
+def workspace(spare: Array, n: int, sets: Sets) -> Work:
+    """Scratch memory for n actions, in an array that is an argument of the kernel: counting references takes time."""
     m, d, _ = sets.rows.shape
     D = (d + 3) // 4 * 4
+    images = n
+    outcome = images + (n + 1) * D
+    values = outcome + 2 * m * D
+    outer = values + 5 * n
+    below = outer + 2 * n
+    difference = below + D + 4
     return Work(
-        np.zeros(n, dtype=np.int64),
-        np.zeros((n + 1, D)),
-        np.zeros((2, m, D)),
-        np.empty((n, 5)),
-        np.empty(D + 4),
-        np.empty((1, m * d)),
-        np.empty((2, 1)),
+        packing.integers(spare, int(np.int64(0)), (n,)),
+        packing.doubles(spare, images, (n + 1, D)),
+        packing.doubles(spare, outcome, (int(np.int64(2)), m, D)),
+        packing.doubles(spare, values, (n, int(np.int64(5)))),
+        packing.doubles(spare, outer, (int(np.int64(2)), n)),
+        packing.doubles(spare, below, (D + 4,)),
+        packing.doubles(spare, difference, (int(np.int64(1)), m * d)),
+        packing.doubles(spare, difference + m * d, (int(np.int64(2)), int(np.int64(1)))),
     )
 
 

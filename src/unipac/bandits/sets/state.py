@@ -19,6 +19,8 @@ from unipac.linalg import ridge, triangle
 from unipac.linalg.levels import REFRESH_EVERY, Levels
 from unipac.linalg.soundness import check_factors
 
+KEPT = 256
+"""For so many actions scratch memory is kept."""
 NONE = np.zeros(0)
 """The memory of an agent without such sets."""
 
@@ -91,6 +93,25 @@ def empty(dim: int, blocks: int, rules: Rules) -> Array:
         triangle.reset(sets.factor[b], rules.regularization)
         kernels.set_radii(sets, rules, b)
     return memory
+
+
+class Spare:
+    """Scratch memory for kernels; kept for so many actions as were last asked for, unless they are many."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], Array] = {}
+
+    def room(self, n: int, memory: Array) -> Array:
+        """For n actions."""
+        key = n, memory.size
+        if key in self._kept:
+            return self._kept[key]
+        made = np.zeros(kernels.room(n, int(memory[0]), int(memory[1])))
+        if n <= KEPT:
+            if len(self._kept) > 3:
+                self._kept = {}
+            self._kept[key] = made
+        return made
 
 
 def saved(memory: Array) -> SavedSets:
