@@ -22,6 +22,15 @@ def made(m, d, zetas, reward_range, noise=NOISE, norm=NORM):
     return rules, kernels.unpacked(memory)[0], memory
 
 
+def workspace(n, sets):
+    m, d, _ = sets.rows.shape
+    return kernels.workspace(np.zeros(kernels.room(n, m, d)), n, sets)
+
+
+def learn(sets, rules, x, y, times=1, late=False):
+    kernels.learn(sets, rules, np.array(x)[None], 0, y, times, late, -1, workspace(0, sets))
+
+
 def judge_of(m, d, rules, zetas):
     judge = Sets(
         m * d, SHARE, noise=rules.noise, norm=rules.norm, regularization=0.7, low=rules.low, high=rules.high,
@@ -65,14 +74,14 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
     """By every set: whichever of A, B and C is the least somewhere."""
     rng = np.random.default_rng(m + d)
     rules, sets, memory = made(m, d, zetas, reward_range)
-    judge, work = judge_of(m, d, rules, zetas), kernels.workspace(5, sets)
+    judge, work = judge_of(m, d, rules, zetas), workspace(5, sets)
     c = C(m * d, 1.0)
     truth = rng.standard_normal(m * d)
     for t in range(40):
         x = action(rng, m, d)
         y = 0.3 * float(truth @ x) / np.linalg.norm(truth) + NOISE * rng.choice([-1, 1]) / 2
         times = int(rng.choice([1, 1, 1, 5]))
-        kernels.learn(sets, rules, x, y, times, False, work)
+        learn(sets, rules, x, y, times, False)
         judge.learn(x, y, times)
         c.learn(x, y, times)
         if t not in (0, 3, 20, 39):
@@ -82,18 +91,18 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
             X[3] *= 1e-7
             X[4] = X[0] if t % 2 else 0.0
             out = np.empty((4, 5))
-            assert certify.bound_all(memory, c.rows, 0, c.radius, X, out) == -1
+            assert certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, X, out) == -1
             np.testing.assert_allclose(out[2], [judge.ucb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(out[3], [judge.lcb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             kernels.look(sets, X, work)
-            means = np.array([float(c.b @ np.linalg.solve(c.gram, x)) for x in X])
-            width2 = np.array([float(x @ np.linalg.solve(c.gram, x)) for x in X])
+            work.outer[0] = [float(c.b @ np.linalg.solve(c.gram, x)) for x in X]
+            work.outer[1] = [float(x @ np.linalg.solve(c.gram, x)) for x in X]
             for k in range(5):
                 low = max(judge.lcb(X[k], c), rules.low)
                 right = judge.certificate(X, k, c)
                 for most in (0.1, 50.0):
                     found = certify.certificate(
-                        sets, rules, c.rows, 0, c.radius, means, width2, X, k, low, most, work
+                        sets, rules, c.rows, 0, c.radius, X, k, low, most, work
                     )
                     assert found == pytest.approx(min(right, most), **NEAR)
     for b, block in enumerate(judge.blocks):
@@ -107,7 +116,7 @@ def test_the_excess_is_what_the_best_parameter_leaves():
     """E = Σ(y − q)² − min_θ [Σ(y − ⟨θ, x⟩)² + λ‖θ‖²], with clipped forecasts; a width of after the round is not it."""
     rng = np.random.default_rng(4)
     rules, sets, _ = made(1, 3, (0.02,), (0.0, 1.0))
-    work, (judge,) = kernels.workspace(1, sets), judge_of(1, 3, rules, (0.02,)).blocks
+    work, (judge,) = workspace(1, sets), judge_of(1, 3, rules, (0.02,)).blocks
     clipped, mutant = 0, 0.0
     for _ in range(60):
         x = action(rng, 1, 3)
@@ -118,7 +127,7 @@ def test_the_excess_is_what_the_best_parameter_leaves():
         q = min(max(mean, 0.0), 1.0)
         clipped += q != mean
         mutant += (y - q) ** 2 - (y - mean) ** 2 / (1 + after)
-        kernels.learn(sets, rules, x, y, 1, False, work)
+        learn(sets, rules, x, y, 1, False)
         judge.learn(x, y)
     assert clipped > 5
     assert sets.sums[0, kernels.EXCESS] == pytest.approx(judge.identity(), rel=1e-10)
@@ -129,12 +138,12 @@ def test_many_rounds_at_once_are_so_many_rounds():
     """R² log(1 + m w²) is the same in one step and in parts, and so are both regressions."""
     rng = np.random.default_rng(1)
     whole, parts = made(1, 3, (0.0,), None), made(1, 3, (0.0,), None)
-    work = kernels.workspace(1, whole[1])
+    work = workspace(1, whole[1])
     for _ in range(6):
         x, y = action(rng, 1, 3), float(rng.standard_normal())
         for (rules, sets, _), split in ((whole, (1000,)), (parts, (2, 498, 500))):
             for times in split:
-                kernels.learn(sets, rules, x, y, times, False, work)
+                learn(sets, rules, x, y, times, False)
     for field in ("rows", "factor", "sums"):
         np.testing.assert_allclose(
             getattr(whole[1], field), getattr(parts[1], field), rtol=1e-9, atol=1e-9
@@ -145,24 +154,24 @@ def test_many_rounds_at_once_are_so_many_rounds():
 def test_so_many_rounds_that_widths_are_lost_are_left_out():
     rules, sets, memory = made(1, 2, (0.0,), None, noise=1e-3, norm=30.0)
     before = memory.copy()
-    kernels.learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**17, False, kernels.workspace(1, sets))
+    learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**17, False)
     np.testing.assert_array_equal(memory, before)
-    kernels.learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**9, False, kernels.workspace(1, sets))
+    learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**9, False)
     assert sets.sums[0, kernels.COUNT] == 1e9
 
 
 def test_a_late_reward_ends_b_for_its_block_alone():
     rules, sets, memory = made(2, 2, (0.0,), None)
-    work = kernels.workspace(1, sets)
+    work = workspace(1, sets)
     for late, x in ((False, [1.0, 0, 0, 0]), (False, [0, 0, 1.0, 0]), (True, [0.6, 0.8, 0, 0])):
-        kernels.learn(sets, rules, np.array(x), 0.3, 1, late, work)
+        learn(sets, rules, np.array(x), 0.3, 1, late)
     for _ in range(200):
-        kernels.learn(sets, rules, np.array([1.0, 0, 0, 0]), 0.3, 1, False, work)
+        learn(sets, rules, np.array([1.0, 0, 0, 0]), 0.3, 1, False)
     assert sets.counts[:, kernels.LATE].tolist() == [1, 0]
     assert sets.sums[0, kernels.RADIUS_B] == kernels.NOWHERE
     assert sets.sums[1, kernels.RADIUS_B] < 10
     out = np.empty((4, 2))
-    certify.bound_all(memory, C(4, 0.0).rows, 0, 1e9, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out)
+    certify.bound_all(memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out)
     assert 0.3 < out[2, 0] < 0.8  # by A
     assert out[2, 1] == out[3, 1] == 0.0
 
@@ -170,11 +179,11 @@ def test_a_late_reward_ends_b_for_its_block_alone():
 @pytest.mark.parametrize(("noise", "norm"), [(0.0, 1.0), (0.5, 0.0), (0.0, 0.0), (0.5, 1e6), (1e-30, 1.0), (1.0, 1e-30)])
 def test_no_noise_no_norm(noise, norm):
     rules, sets, memory = made(1, 2, (0.0,), None, noise, norm)
-    work = kernels.workspace(1, sets)
+    work = workspace(1, sets)
     for _ in range(50):
-        kernels.learn(sets, rules, np.array([0.6, 0.8]), 0.0, 1, False, work)
+        learn(sets, rules, np.array([0.6, 0.8]), 0.0, 1, False)
     out = np.empty((4, 1))
-    certify.bound_all(memory, C(2, 1.0).rows, 0, 1e9, np.array([[0.6, 0.8]]), out)
+    certify.bound_all(memory, np.zeros(99), C(2, 1.0).rows, 0, 1e9, np.array([[0.6, 0.8]]), out)
     assert out[3, 0] <= 1e-12
     assert out[2, 0] >= -1e-12
     assert math.isfinite(out[2, 0])
@@ -186,12 +195,12 @@ def test_data_refute_a_zeta_and_the_next_one_serves():
     rng = np.random.default_rng(0)
     rules, sets, _ = made(1, 2, (0.0, 0.6), (0.0, 1.0))
     alone, one, _ = made(1, 2, (0.0,), (0.0, 1.0))
-    work = kernels.workspace(1, sets)
+    work = workspace(1, sets)
     for _ in range(3000):
         z = rng.uniform(-1, 1)
         x = np.array([1.0, z]) / math.sqrt(2)
-        kernels.learn(sets, rules, x, float(z > 0), 1, False, work)
-        kernels.learn(one, alone, x, float(z > 0), 1, False, work)
+        learn(sets, rules, x, float(z > 0), 1, False)
+        learn(one, alone, x, float(z > 0), 1, False)
     assert sets.index.tolist() == [1, 0]
     assert one.index.tolist() == [0, 1]
 
@@ -199,10 +208,10 @@ def test_data_refute_a_zeta_and_the_next_one_serves():
 def test_one_direction_a_million_times():
     """Squared widths and ‖Σ⁻¹v‖² in a direction seen 10^6 times, and across it, to 1e-9; log det to 1e-10."""
     rules, sets, _ = made(1, 2, (0.0,), None, 0.1, 10.0)
-    work = kernels.workspace(2, sets)
+    work = workspace(2, sets)
     x = np.array([0.6, 0.8])
     for _ in range(1000):
-        kernels.learn(sets, rules, x, 0.3, 1000, False, work)
+        learn(sets, rules, x, 0.3, 1000, False)
     lam, n = rules.regularization, 1e6
     X = np.array([[0.6, 0.8], [0.8, -0.6]])
     kernels.look(sets, X, work)
@@ -219,9 +228,9 @@ def test_shares_and_restored_sets():
     """What is restored goes on bit for bit; a factor, a scale or a count of other data is refused."""
     rng = np.random.default_rng(2)
     rules, sets, memory = made(2, 3, (0.0,), (0.0, 1.0))
-    work = kernels.workspace(1, sets)
+    work = workspace(1, sets)
     for _ in range(300):
-        kernels.learn(sets, rules, action(rng, 2, 3), float(rng.random()), 1, False, work)
+        learn(sets, rules, action(rng, 2, 3), float(rng.random()), 1, False)
     told = state.saved(memory)
     again = state.restored(told, state.empty(6, 2, rules), 300)
     np.testing.assert_array_equal(again, memory)
@@ -240,15 +249,15 @@ def test_a_factor_is_that_of_its_rows():
     """V + ℓI by rotations, d = 1 to 6, beside Cholesky's; and the norm of its inverse."""
     rng = np.random.default_rng(3)
     for d in range(1, 7):
-        factor, gram = np.empty((d, d)), 0.3 * np.eye(d)
+        factor, gram = np.zeros((d, triangle.columns(d))), 0.3 * np.eye(d)
         triangle.reset(factor, 0.3)
         for times in (1, 1, 7, 10**6):
             x = rng.standard_normal(d)
-            triangle.push(factor, float(times), x.copy())
+            triangle.push(factor, float(times), np.concatenate((x, np.zeros(triangle.columns(d) - d))))
             gram += times * np.outer(x, x)
-        triangle.add_identity(factor, 2.0, np.empty(d))
+        triangle.add_identity(factor, 2.0, np.empty(triangle.columns(d)))
         gram += 2.0 * np.eye(d)
-        np.testing.assert_allclose(np.triu(factor), np.linalg.cholesky(gram).T, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(np.triu(factor[:, :d]), np.linalg.cholesky(gram).T, rtol=1e-9, atol=1e-9)
         v = rng.standard_normal(d)
         assert triangle.inverse_norm(factor, v.copy()) ** 2 == pytest.approx(v @ np.linalg.solve(gram, v), rel=1e-8)
         assert triangle.log_determinant(factor, 2.3) == pytest.approx(np.linalg.slogdet(gram / 2.3)[1], rel=1e-10)
@@ -259,10 +268,10 @@ def test_the_judge_refuses_another_radius():
     rng = np.random.default_rng(5)
     rules, sets, _ = made(1, 3, (0.0,), None)
     judge = Block(3, NOISE, NORM, rules.regularization, rules.log_share)
-    work = kernels.workspace(1, sets)
+    work = workspace(1, sets)
     for _ in range(50):
         x = action(rng, 1, 3)
-        kernels.learn(sets, rules, x, 0.2, 1, False, work)
+        learn(sets, rules, x, 0.2, 1, False)
         judge.learn(x, 0.2)
     assert sets.sums[0, kernels.RADIUS_B] / 2 != pytest.approx(math.sqrt(judge.squared_b()), rel=1e-2)
     first = NOISE * math.sqrt(np.linalg.slogdet(judge.gram(judge.lam) / judge.lam)[1] + 2 * rules.log_share)

@@ -193,7 +193,7 @@ def _verdict(
     refuted = False
     if known is not None:
         tight.look(known, X, own)
-        upper, lower = interval(known, assumed, k, own)
+        upper, lower = interval(known, assumed, X, k, own)
         if upper < ucb:
             mean, width = own.values[k, tight.MEAN], math.sqrt(own.values[k, tight.WIDTH2])
         ucb, lcb = min(ucb, upper), max(lcb, lower)
@@ -311,7 +311,7 @@ def play(
         x, y = X[k], rewards[t, k]
         closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         if sets is not None:
-            tight.learn(known, assumed, x, y, once, False, drawer)
+            tight.learn(known, assumed, X, k, y, once, False, k, drawer)
         rounds += 1
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)

@@ -108,8 +108,10 @@ def learn_one(
     closed = closed_levels(levels.rows)
     learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
     if sets is not None:
-        known, own = tight.unpack(sets)
-        tight.learn(known, own, x, y, times, late, tight.workspace(spare, int(np.int64(0)), known))
+        known, assumed = tight.unpack(sets)
+        none = int(np.int64(0))
+        work = tight.workspace(spare, none, known)
+        tight.learn(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
 
 
 @jit

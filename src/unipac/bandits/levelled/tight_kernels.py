@@ -74,11 +74,11 @@ def _select(
         if bound > best:
             leader, best = k, bound
     if confidence.rule != SINGLE or confidence.radius != DETERMINANT:  # else as in the paper
-        best = _index(levels, S, scale, sets, rules, X, best, leader, work, s)
+        best = _index(levels, S, scale, sets, rules, X, best, -math.inf, leader, work, s)
         for k in range(n):
             bound = work.values[k, tight.MOST]
             if bound > best or (bound == best and k < leader):
-                value = _index(levels, S, scale, sets, rules, X, bound, k, work, s)
+                value = _index(levels, S, scale, sets, rules, X, bound, best, k, work, s)
                 if value > best or (value == best and k < leader):
                     leader, best = k, value
     evaluate_all(levels.rows, once, S, X, leader, leader + 1, s.means, s.width2)
@@ -94,13 +94,17 @@ def _index(
     rules: Rules,
     X: Array,
     bound: float,
+    enough: float,
     k: int,
     work: Work,
     s: Scratch,
 ) -> float:
-    """The least upper bound of action k, by A and all levels; ``bound`` is that of the outermost."""
+    """The least upper bound of action k, by A and all levels; not sought below ``enough``.
+
+    ``bound`` is that of the outermost level.
+    """
     value = min(bound, index_a(sets, rules, k, scale, work))
-    if S > 1:
+    if S > 1 and value >= enough:
         once = int(np.int64(1))
         evaluate_all(levels.rows, once, S - 1, X, k, k + 1, s.means, s.width2)
         for i in range(S - 1):
@@ -129,7 +133,7 @@ def _decide(
     else:
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         mean, width = s.means[attained], math.sqrt(s.width2[attained])
-    upper, lower = interval(sets, rules, k, work)
+    upper, lower = interval(sets, rules, X, k, work)
     if upper < ucb:
         mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
     ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
@@ -199,7 +203,7 @@ def learn_all(
         if not known:
             evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
         _, S = learn(levels, S, confidence, X[t], y[t], times, s)
-        tight.learn(sets, rules, X[t], y[t], times, late, work)
+        tight.learn(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
     return y.size
 
 
@@ -242,6 +246,6 @@ def play(
         record.certificate[t] = math.nan if any_refuted else choice.certificate
         record.reward[t] = rewards[t, k]
         lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
-        tight.learn(sets, rules, X[k], rewards[t, k], once, False, work)
+        tight.learn(sets, rules, X, k, rewards[t, k], once, False, k, work)
         changed = min(lowest, S)
     return T, any_refuted

@@ -19,7 +19,6 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.sets.kernels import (
-    LENGTH,
     MEAN,
     MIXED,
     MOST,
@@ -30,6 +29,7 @@ from unipac.bandits.sets.kernels import (
     Work,
     _products,
     half_a,
+    length,
     look,
     unpack,
     workspace,
@@ -39,14 +39,14 @@ from unipac.linalg.fast.evaluate import evaluate_all
 
 
 @jit
-def interval(sets: Sets, rules: Rules, k: int, work: Work) -> tuple[float, float]:
+def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float]:
     """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
     b, width2 = work.block[k], work.values[k, WIDTH2]
     mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
     zeta = rules.zetas[sets.index[0]]
     a = half_a(sets, rules, b, work.images, k, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
-    ball = rules.norm * work.values[k, LENGTH]
+    ball = rules.norm * length(X, k)
     upper = min(min(mean + a, mixed + f), ball)
     lower = max(max(mean - a, mixed - f), -ball)
     return upper + zeta, lower - zeta
@@ -91,7 +91,7 @@ def certificate(
     zeta = rules.zetas[sets.index[0]]
     first, largest = int(np.int64(-1)), 0.0
     for i in range(n):
-        bound = _quick(sets, rules, c, X, i, k, lower, zeta, work) if i != k else 0.0
+        bound = _quick(sets, rules, c, i, k, lower, zeta, work) if i != k else 0.0
         work.values[i, MOST] = bound
         if bound > largest:
             first, largest = i, bound
@@ -113,23 +113,18 @@ def _quick(
     sets: Sets,
     rules: Rules,
     c: float,
-    X: Array,
     i: int,
     k: int,
     lower: float,
     zeta: float,
     work: Work,
 ) -> float:
-    """How much better than k action i can be, by what takes d steps: B, S‖y − x‖ and bounds of single actions."""
+    """How much better than k action i can be, by what takes d steps: the difference in B, bounds of single actions."""
     b = work.block[i]
     mixed, radius = work.values[i, MIXED], sets.sums[b, RADIUS_B]
-    upper = min(mixed + radius * math.sqrt(work.values[i, WIDTH2]), rules.norm * work.values[i, LENGTH])
+    upper = mixed + radius * math.sqrt(work.values[i, WIDTH2])
     upper = min(upper, work.outer[0, i] + c * math.sqrt(work.outer[1, i])) + zeta
     bound = min(upper, rules.high) - lower
-    length2 = 0.0
-    for j in range(X.shape[1]):
-        length2 += (X[i, j] - X[k, j]) ** 2
-    bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
     if b == work.block[k]:
         D = work.images.shape[1]
         w = simd.zero()
@@ -155,7 +150,7 @@ def _slow(
     zeta: float,
     work: Work,
 ) -> float:
-    """The same by A and by the difference in C; not sought below ``enough``."""
+    """The same by A, the difference in C and S‖y − x‖; not sought below ``enough``."""
     bound = math.inf
     b = work.block[i]
     if b == work.block[k]:
@@ -164,15 +159,21 @@ def _slow(
         bound = mean + half_a(sets, rules, b, work.images, row, q) + 2.0 * zeta
         if bound <= enough:
             return bound
+    length2 = 0.0
     for j in range(X.shape[1]):
-        work.difference[0, j] = X[i, j] - X[k, j]
+        v = X[i, j] - X[k, j]
+        work.difference[0, j] = v
+        length2 += v * v
+    bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
+    if bound <= enough:
+        return bound
     first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
     evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
     bound = min(bound, work.one[0, 0] + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
     if bound <= enough:
         return bound
     half = half_a(sets, rules, b, work.images, i, work.values[i, WIDTH2])
-    upper = work.values[i, MEAN] + half + zeta
+    upper = min(work.values[i, MEAN] + half, rules.norm * length(X, i)) + zeta
     return min(bound, min(upper, rules.high) - lower)
 
 
@@ -196,7 +197,7 @@ def bound_all(
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
     for k in range(n):
-        upper, lower = interval(sets, rules, k, work)
+        upper, lower = interval(sets, rules, X, k, work)
         out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
         bonus = c * math.sqrt(width2[k]) + zeta
         if means[k] + bonus < upper:

@@ -38,8 +38,8 @@ EXCESS, CROSS, SQUARES, COUNT, LOGDET, SCALE, RADIUS_A, RADIUS_B, MIX = range(9)
 """Columns of ``Sets.sums``: E, M₁, M₂, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
 STEP, ROTATIONS, LATE = range(3)
 """Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, whether B has ended."""
-MEAN, MIXED, LENGTH, WIDTH2, MOST = range(5)
-"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, ‖x‖, w², and a bound on how much better the action can be."""
+MEAN, MIXED, WIDTH2, MOST = range(4)
+"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, w², and a bound that is to be improved."""
 HEAD = 11
 """Numbers before the values of ζ in the packed state."""
 NOWHERE = 1e200
@@ -71,7 +71,7 @@ class Sets(NamedTuple):
     rows: Array
     """(m, d, d + 2) as in ``linalg.ridge``, or (m, d, d + 3) with the forecasts as a second outcome."""
     factor: Array
-    """(m, d, d): of V + ℓI, as in ``linalg.triangle``."""
+    """(m, d, D + 1): of V + ℓI, as in ``linalg.triangle``."""
     sums: Array
     """(m, 9)."""
     counts: Integers
@@ -91,7 +91,7 @@ def unpacked(memory: Array) -> tuple[Sets, Rules]:
     factor = rows + m * d * columns
     sets = Sets(
         packing.doubles(memory, rows, (m, d, columns)),
-        packing.doubles(memory, factor, (m, d, d)),
+        packing.doubles(memory, factor, (m, d, (d + 3) // 4 * 4 + 1)),
         packing.doubles(memory, sums, (m, 9)),
         packing.integers(memory, counts, (m, 3)),
         packing.integers(memory, index, (2,)),
@@ -113,7 +113,7 @@ class Work(NamedTuple):
     outcome: Array
     """(2, m, D): z of the rewards and of the forecasts, by block; likewise."""
     values: Array
-    """(n, 5)."""
+    """(n, 4)."""
     outer: Array
     """(2, n): means and squared widths of all actions in the regression of C."""
     below: Array
@@ -127,7 +127,7 @@ class Work(NamedTuple):
 def room(n: int, m: int, d: int) -> int:
     """How many zeros scratch memory for n actions is made of."""
     D = (d + 3) // 4 * 4
-    return 8 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
+    return 7 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
 
 
 @jit
@@ -138,14 +138,14 @@ def workspace(spare: Array, n: int, sets: Sets) -> Work:
     images = n
     outcome = images + (n + 1) * D
     values = outcome + 2 * m * D
-    outer = values + 5 * n
+    outer = values + 4 * n
     below = outer + 2 * n
     difference = below + D + 4
     return Work(
         packing.integers(spare, int(np.int64(0)), (n,)),
         packing.doubles(spare, images, (n + 1, D)),
         packing.doubles(spare, outcome, (int(np.int64(2)), m, D)),
-        packing.doubles(spare, values, (n, int(np.int64(5)))),
+        packing.doubles(spare, values, (n, int(np.int64(4)))),
         packing.doubles(spare, outer, (int(np.int64(2)), n)),
         packing.doubles(spare, below, (D + 4,)),
         packing.doubles(spare, difference, (int(np.int64(1)), m * d)),
@@ -220,23 +220,31 @@ def advance(sets: Sets, rules: Rules) -> bool:
 
 
 @inlined
-def _write_image(rows: Array, b: int, X: Array, x: int, images: Array, row: int) -> None:
-    """Write Mv into a row of ``images``, for the vector v that begins at entry x of X."""
+def _write_image(rows: Array, b: int, X: Array, k: int, images: Array, row: int) -> None:
+    """Write Mx into a row of ``images``, for the entries of row k of X in block b."""
     _, d, columns = rows.shape
-    at, to = b * d * columns, row * images.shape[1]
+    start = b * d
+    at, to, x = start * columns, row * images.shape[1], k * X.shape[1] + start
     i = int(np.int64(0))
     while i + 3 < d:
         simd.store(images, to + i, four(rows, at, columns, X, x, i))
         i += 4
         at += 4 * columns
-    start = x % X.shape[1]
-    r = x // X.shape[1]
     while i < d:
         u = 0.0
         for j in range(i + 1):
-            u += rows[b, i, j] * X[r, start + j]
+            u += rows[b, i, j] * X[k, start + j]
         images[row, i] = u
         i += 1
+
+
+@inlined
+def length(X: Array, k: int) -> float:
+    """‖x‖ of row k."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        total += X[k, j] * X[k, j]
+    return math.sqrt(total)
 
 
 @inlined
@@ -305,18 +313,16 @@ def look(sets: Sets, X: Array, work: Work) -> int:
             if columns > d + 2:
                 work.outcome[1, b, i] = sets.rows[b, i, d + 2]
     for k in range(X.shape[0]):
-        b = block_of(X[k], m)
+        b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
         if b < 0:
             return k
         work.block[k] = b
-        _write_image(sets.rows, b, X, k * X.shape[1] + b * d, work.images, k)
+        _write_image(sets.rows, b, X, k, work.images, k)
         mean, forecast, width2 = _products(work, k, b)
-        length2 = 0.0
-        for j in range(b * d, (b + 1) * d):
-            length2 += X[k, j] * X[k, j]
-        e = sets.sums[b, MIX]
-        work.values[k, MEAN], work.values[k, MIXED] = mean, (mean - e * forecast) / (1.0 - e)
-        work.values[k, LENGTH], work.values[k, WIDTH2] = math.sqrt(length2), width2
+        work.values[k, MEAN], work.values[k, MIXED], work.values[k, WIDTH2] = mean, mean, width2
+        if columns > d + 2:
+            e = sets.sums[b, MIX]
+            work.values[k, MIXED] = (mean - e * forecast) / (1.0 - e)
     return -1
 
 
@@ -324,8 +330,12 @@ def look(sets: Sets, X: Array, work: Work) -> int:
 
 
 @jit
-def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, late: bool, work: Work) -> None:
-    """A reward enters the block of its action, ``times`` times; ``late``: that of a younger decision came before.
+def learn(
+    sets: Sets, rules: Rules, X: Array, k: int, y: float, times: int, late: bool, known: int, work: Work
+) -> None:
+    """A reward of row k of X enters the block of that action, ``times`` times.
+
+    ``late``: that of a younger decision came before. ``known``: where the image of the action is, -1 if nowhere.
 
     The forecast is made from what was learned before this reward. So many equal rounds that widths would be lost to
     rounding are left out: whether they are is known before their reward.
@@ -333,10 +343,12 @@ def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, late: bool, 
     m, d, columns = sets.rows.shape
     if times * rules.action_norm**2 > LARGEST_GROWTH * rules.regularization:
         return
-    b = block_of(x, m)
-    row = work.images.shape[0] - 1
+    b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
     rows, s, counts, below = sets.rows[b], sets.sums[b], sets.counts[b], work.below
-    _write_image(sets.rows, b, x.reshape((1, x.size)), b * d, work.images, row)
+    row = known
+    if known < 0:
+        row = work.images.shape[0] - 1
+        _write_image(sets.rows, b, X, k, work.images, row)
     mean, forecast, width2 = 0.0, 0.0, 0.0
     for i in range(d):
         u = work.images[row, i]
@@ -363,7 +375,7 @@ def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, late: bool, 
         counts[LATE] = 1  # B is a statement about the order of the decisions
     below[0] = 0.0
     for j in range(d):
-        below[j + 1] = x[b * d + j]
+        below[j + 1] = X[k, b * d + j]
     below[d + 1] = y
     ridge.push(rows, weight, below[:columns])
     counts[ROTATIONS] += 1
@@ -371,8 +383,8 @@ def learn(sets: Sets, rules: Rules, x: Array, y: float, times: int, late: bool, 
         ridge.refresh(rows)
         counts[ROTATIONS] = 0
     factor = sets.factor[b]
-    for j in range(d):
-        below[j] = x[b * d + j]
+    for j in range(factor.shape[1]):
+        below[j] = X[k, b * d + j] if j < d else 0.0
     triangle.push(factor, weight, below)
     s[LOGDET] = triangle.log_determinant(factor, s[SCALE])
     most = largest_log_determinant(d, rules.log_share)

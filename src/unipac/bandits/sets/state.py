@@ -39,7 +39,7 @@ class SavedSets(NamedTuple):
     rows: Array
     """(m, d, d + 2), or (m, d, d + 3) with forecasts."""
     factor: Array
-    """(m, d, d)."""
+    """(m, d, d + 1): R, and the inverses of its diagonal."""
     sums: Array
     """(m, 4): E, M₁, M₂ and n of each block."""
     counts: NDArray[np.int64]
@@ -84,7 +84,7 @@ def empty(dim: int, blocks: int, rules: Rules) -> Array:
     d = dim // blocks
     columns = d + 3 if rules.zetas[-1] > 0.0 else d + 2
     head = [blocks, d, columns, len(rules.zetas), *rules[:-1], *rules.zetas]
-    size = 12 * blocks + 2 + blocks * d * (columns + d)
+    size = 12 * blocks + 2 + blocks * d * (columns + triangle.columns(d))
     memory = np.concatenate((np.array(head, dtype=np.float64), np.zeros(size)))
     sets, _ = kernels.unpacked(memory)
     sets.sums[:, kernels.SCALE] = rules.regularization
@@ -125,7 +125,9 @@ def saved(memory: Array) -> SavedSets:
             np.zeros(0, dtype=np.int64),
         )
     sets, _ = kernels.unpacked(memory)
-    return SavedSets(sets.rows, sets.factor, sets.sums[:, :4].copy(), sets.counts, sets.index)
+    d = sets.rows.shape[1]
+    factor = np.concatenate((np.triu(sets.factor[:, :, :d]), sets.factor[:, :, -1:]), axis=2)
+    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.index)
 
 
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
@@ -152,8 +154,8 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
     )
     if not sound:
         raise ValueError("the sets are not those of any data")
-    for held, array in zip((sets.rows, sets.factor, sets.counts, sets.index), told[:2] + told[3:], strict=True):
-        held[...] = array
+    sets.rows[...], sets.counts[...], sets.index[...] = told.rows, told.counts, told.index
+    sets.factor[:, :, :d], sets.factor[:, :, -1] = told.factor[:, :, :d], told.factor[:, :, d]
     sets.sums[:, :4] = told.sums
     for b in range(m):
         rows, factor = sets.rows[b], sets.factor[b]
@@ -161,7 +163,7 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
         for outcome in range(d + 1, columns):
             own = np.concatenate((rows[:, : d + 1], rows[:, outcome : outcome + 1]), axis=1)
             check_factors(own, rules.regularization, float(n[b]), rules.action_norm, LARGEST_REWARD)
-        _check_scale(rows, factor, rules.regularization, scale)
+        _check_scale(rows, told.factor[b], rules.regularization, scale)
         sets.sums[b, kernels.SCALE] = scale
         sets.sums[b, kernels.LOGDET] = triangle.log_determinant(factor, scale)
     for b in range(m):
@@ -172,8 +174,13 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
 def _check_scale(rows: Array, factor: Array, regularization: float, scale: float) -> None:
     """Refuse a factor that is not that of V + ℓI."""
     d = len(rows)
-    R, H = np.triu(rows[:, 1 : d + 1]), np.triu(factor)
-    sound = np.isfinite(factor).all() and (H.diagonal() > 0).all() and (np.tril(factor, -1) == 0).all()
+    R, H, inverse = np.triu(rows[:, 1 : d + 1]), np.triu(factor[:, :d]), factor[:, d]
+    sound = (
+        np.isfinite(factor).all()
+        and (H.diagonal() > 0).all()
+        and (np.tril(factor[:, :d], -1) == 0).all()
+        and (np.abs(H.diagonal() * inverse - 1) < 1e-12).all()
+    )
     if sound:
         gram = R.T @ R + (scale - regularization) * np.eye(d)
         sound = bool(np.abs(H.T @ H - gram).max() <= 1e-6 * np.abs(gram).max())
