@@ -22,9 +22,10 @@ HEURISTICS = {
 }  # fmt: skip
 
 
-def pair(name, dim, *, gate, regularization, noise, inner=0.5):
+def pair(name, dim, *, gate, regularization, noise, inner=0.5, tight=False):
     make, radius, extra = HEURISTICS[name]
     common = {"noise": noise, "regularization": regularization, "delta": 0.1, "norm": 1.2, "gate": gate}
+    common["tight"] = tight
     judge = judges.Guarded(dim, judges.Index(dim, radius=radius, regularization=inner, **extra), **common)
     return unipac.Guarded(make(dim, inner), **common), judge
 
@@ -87,6 +88,27 @@ def test_guarded_decides_as_the_pseudo_code(heuristic, kind):
         assert agent.levels()[i - 1].radius == pytest.approx(
             data.mixture(0.05 / (i * (i + 1)), noise, 1.2), rel=1e-9
         )
+
+
+@pytest.mark.parametrize("kind", ["norms", "repeats", "collinear", "unit", "arms"])
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
+    """The choices, and all of the levels, are those without sets, bit for bit."""
+    rng = np.random.default_rng(dim)
+    noise = [0.1, 0.5][dim % 2]
+    agent, judge = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise, tight=True)
+    X = action_sets(rng, dim, 300, 6, kind)
+    theta = rng.standard_normal(dim)
+    rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((300, 1))
+    follow(agent, judge, X, rewards)
+    plain, _ = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise)
+    trace, again = plain.play(X, rewards), copy.copy(agent.heuristic)
+    assert again.rounds == 0
+    played = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise, tight=True)[0].play(X, rewards)
+    np.testing.assert_array_equal(played.index, trace.index)
+    np.testing.assert_array_equal(played.level, trace.level)
+    assert plain.levels() == agent.levels()
+    assert plain.mistake_bound(0.1) == agent.mistake_bound(0.1)
 
 
 def test_three_thousand_rounds_with_a_greedy_heuristic_that_is_wrong():

@@ -5,135 +5,93 @@ import math
 import numpy as np
 
 
-def once(method):
-    """Compute it once after each round."""
-
-    def kept(self):
-        if method.__name__ not in self.found:
-            self.found[method.__name__] = method(self)
-        return self.found[method.__name__]
-
-    return kept
-
-
 class Block:
-    """All rounds of one block."""
+    """All rounds of one block: sums over them, solved from scratch; and the rounds themselves."""
 
     def __init__(self, d, noise, norm, lam, log_share, low=-math.inf, high=math.inf, zeta=0.0, point=False):
         self.d, self.noise, self.norm, self.lam, self.log_share = d, noise, norm, lam, log_share
         self.low, self.high, self.zeta, self.point = low, high, zeta, point
         self.X, self.y, self.q, self.k = [], [], [], []
-        self.averaged = 0.0
-        self.exact = []  # rows whose forecast is a point
-        self.found = {}  # what was computed since the last round
+        self.V, self.by, self.bq = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+        self.E, self.n, self.ell, self.step = 0.0, 0.0, lam, 0
 
-    def gram(self, scale):
-        V = sum(
-            (k * np.outer(x, x) for x, k in zip(self.X, self.k, strict=True)), np.zeros((self.d, self.d))
-        )
-        return V + scale * np.eye(self.d)
+    def sigma(self):
+        return self.V + self.lam * np.eye(self.d)
 
-    def ridge(self, outcomes, upto=None):
-        n = len(self.X) if upto is None else upto
-        S = self.lam * np.eye(self.d)
-        b = np.zeros(self.d)
-        for x, y, k in zip(self.X[:n], outcomes[:n], self.k[:n], strict=True):
-            S += k * np.outer(x, x)
-            b += k * y * x
-        return np.linalg.solve(S, b), S
+    def theta(self):
+        return np.linalg.solve(self.sigma(), self.by)
+
+    def logdet(self):
+        return np.linalg.slogdet(np.eye(self.d) + self.V / self.ell)[1]
 
     def learn(self, x, y, times=1):
-        theta, S = self.ridge(self.y)
-        mean, w2 = float(theta @ x), float(x @ np.linalg.solve(S, x))
+        """E: the loss of the forecasts beyond that of the regression, by its definition, row by row."""
+        mean, w2 = float(self.theta() @ x), float(x @ np.linalg.solve(self.sigma(), x))
         q = min(max(mean, self.low), self.high)
         if not self.point and (times > 1 or w2 > 1.0):
-            self.averaged += self.noise**2 * math.log(1 + times * w2)
-            self.exact.append(False)
+            self.E += self.noise**2 * math.log(1 + times * w2)
         else:
-            self.exact.append(True)
+            self.E += times * (y - q) ** 2 - times * (y - mean) ** 2 / (1 + times * w2)
         self.X.append(np.array(x)), self.y.append(y), self.q.append(q), self.k.append(times)
-        self.found.clear()
+        self.V, self.by = self.V + times * np.outer(x, x), self.by + times * y * x
+        self.bq, self.n = self.bq + times * q * x, self.n + times
+        b = 4 * (1 + 2 * (self.log_share + 1) / self.d)
+        while self.logdet() > self.d * math.log(1 + b):
+            self.ell, self.step = 4 * self.ell, self.step + 1
 
-    @once
-    def excess(self):
-        """E: the loss of the forecasts beyond that of the regression, from the definition, row by row."""
-        total = self.averaged
-        for t, (x, y, q, k, exact) in enumerate(
-            zip(self.X, self.y, self.q, self.k, self.exact, strict=True)
-        ):
-            if exact:
-                theta, S = self.ridge(self.y, t)
-                w2 = x @ np.linalg.solve(S, x)
-                total += k * (y - q) ** 2 - k * (y - theta @ x) ** 2 / (1 + k * w2)
-        return total
+    def least(self, outcomes):
+        """min_θ Σ k (y − ⟨θ, x⟩)² + λ‖θ‖², from the rounds."""
+        total = sum(k * y * x for x, y, k in zip(self.X, outcomes, self.k, strict=True))
+        theta = np.linalg.solve(self.sigma(), total)
+        loss = sum(k * (y - theta @ x) ** 2 for x, y, k in zip(self.X, outcomes, self.k, strict=True))
+        return loss + self.lam * theta @ theta
+
+    def loss(self):
+        """Σ k (y − q)²."""
+        return sum(k * (y - q) ** 2 for y, q, k in zip(self.y, self.q, self.k, strict=True))
 
     def identity(self):
-        """The same by minimising, where all forecasts are points: Σ(y−q)² − min_θ Σ(y−⟨θ,x⟩)² + λ‖θ‖²."""
-        theta, _ = self.ridge(self.y)
-        least = sum(k * (y - theta @ x) ** 2 for x, y, k in zip(self.X, self.y, self.k, strict=True))
-        least += self.lam * theta @ theta
-        return sum(k * (y - q) ** 2 for y, q, k in zip(self.y, self.q, self.k, strict=True)) - least
-
-    def count(self):
-        return float(sum(self.k))
-
-    @once
-    def scale(self):
-        """The prior scale in use and its number: the first whose log det is small enough, in the order of the data."""
-        b = 4 * (1 + 2 * (self.log_share + 1) / self.d)
-        scale, step, V = self.lam, 0, np.zeros((self.d, self.d))
-        for x, k in zip(self.X, self.k, strict=True):
-            V = V + k * np.outer(x, x)
-            while np.linalg.slogdet(np.eye(self.d) + V / scale)[1] > self.d * math.log(1 + b):
-                scale, step = 4 * scale, step + 1
-        return scale, step
+        """E, where all forecasts are points: their loss less that of the best parameter."""
+        return self.loss() - self.least(self.y)
 
     def mix(self):
         if self.zeta == 0 or not self.X:
             return 0.0
         spread = 2 * self.noise**2 * self.log_share
-        plain = self.lam * self.norm**2 + spread + self.excess()
-        return min(0.5, self.zeta * math.sqrt(self.count() / max(plain, spread)))
+        plain = self.lam * self.norm**2 + spread + self.E
+        return min(0.5, self.zeta * math.sqrt(self.n / max(plain, spread)))
 
-    @once
     def squared_b(self):
         """b² from the ridge regression of (y − e q)/(1 − e), written out."""
         e = self.mix()
         spread = 2 * self.noise**2 * self.log_share
         if e == 0:
-            return self.lam * self.norm**2 + spread + self.excess()
+            return self.lam * self.norm**2 + spread + self.E
         mixed = [(y - e * q) / (1 - e) for y, q in zip(self.y, self.q, strict=True)]
-        theta, _ = self.ridge(mixed)
-        least = sum(k * (y - theta @ x) ** 2 for x, y, k in zip(self.X, mixed, self.k, strict=True))
-        least += self.lam * theta @ theta
-        loss = sum(k * (y - q) ** 2 for y, q, k in zip(self.y, self.q, self.k, strict=True))
-        inner = loss / (1 - e) + self.count() * self.zeta**2 / e + spread
-        return self.lam * self.norm**2 + inner / (1 - e) - least
+        inner = self.loss() / (1 - e) + self.n * self.zeta**2 / e + spread
+        return self.lam * self.norm**2 + inner / (1 - e) - self.least(mixed)
 
     def radius_a(self):
-        scale, step = self.scale()
-        logdet = np.linalg.slogdet(self.gram(scale) / scale)[1]
-        return self.noise * math.sqrt(logdet + 2 * (self.log_share + math.log((step + 1) * (step + 2))))
+        return self.noise * math.sqrt(
+            self.logdet() + 2 * (self.log_share + math.log((self.step + 1) * (self.step + 2)))
+        )
+
+    def by_a(self, v):
+        """⟨θ̂, v⟩ and the half-width of v by A."""
+        solved = np.linalg.solve(self.sigma(), v)
+        w2, g2 = max(float(v @ solved), 0.0), float(solved @ solved)
+        half = self.radius_a() * math.sqrt(w2 + (self.ell - self.lam) * g2) + self.lam * self.norm * math.sqrt(g2)
+        return float(self.by @ solved), half + self.zeta * math.sqrt(self.n * max(w2 - self.lam * g2, 0.0))
 
     def upper(self, v):
         """The least upper bound of ⟨θ*, v⟩."""
         if not self.X:
             return self.norm * float(np.linalg.norm(v))
-        theta, S = self.ridge(self.y)
-        scale, _ = self.scale()
-        w2 = float(v @ np.linalg.solve(S, v))
-        solved = np.linalg.solve(S, v)
-        g2 = float(solved @ solved)
-        a = (
-            theta @ v
-            + self.radius_a() * math.sqrt(w2 + (scale - self.lam) * g2)
-            + self.lam * self.norm * math.sqrt(g2)
-        )
-        a += self.zeta * math.sqrt(self.count() * max(w2 - self.lam * g2, 0.0))
+        solved = np.linalg.solve(self.sigma(), v)
         e = self.mix()
-        center = (theta - e * self.ridge(self.q)[0]) / (1 - e)
-        b = center @ v + math.sqrt(max(self.squared_b(), 0.0)) * math.sqrt(w2)
-        return min(a, b, self.norm * float(np.linalg.norm(v)))
+        center = (self.by - e * self.bq) @ solved / (1 - e)
+        b = center + math.sqrt(max(self.squared_b(), 0.0)) * math.sqrt(max(float(v @ solved), 0.0))
+        return min(sum(self.by_a(v)), b, self.norm * float(np.linalg.norm(v)))
 
 
 class Sets:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -108,6 +109,9 @@ class Guarded(BanditAgent):
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         return state.bounds(self.state, self._scratch.of_sets(len(X), self.state.sets), X)
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return (math.nan, True) if tight.refuted(self.state.sets) else super()._certify(best, ucb, lcb)
 
     def _covers(self, truth: Array, X: Array) -> bool:
         return learning.covers_all(self.state.levels, *self._sets(0), truth)

@@ -263,5 +263,10 @@ def _twin(heuristic: BanditAgent) -> Any:
     if isinstance(heuristic, LevelledAgent):
         heuristic._lend(other)
     else:
-        other.state = type(other.state)(*(array.copy() for array in other.state))
+        other.state = _copied(other.state)
     return other
+
+
+def _copied(state: Any) -> Any:
+    """A state of its own: a named tuple of arrays and of such tuples."""
+    return state.copy() if isinstance(state, np.ndarray) else type(state)(*map(_copied, state))

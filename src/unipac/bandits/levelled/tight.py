@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,9 @@ class TightAgent(OptimisticAgent):
         out = np.empty((4, len(X)))
         kernels.bound_all(self._memory, *self._held_sets(len(X)), X, out)
         return out[0], out[1], out[2], out[3]
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return (math.nan, True) if sets.refuted(self._known) else super()._certify(best, ucb, lcb)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not self._known.size:

@@ -130,8 +130,7 @@ def room(n: int, m: int, d: int) -> int:
     return 7 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
 
 
-@jit
-def workspace(spare: Array, n: int, sets: Sets) -> Work:
+def unpacked_work(spare: Array, n: int, sets: Sets) -> Work:
     """Scratch memory for n actions, in an array that is an argument of the kernel: counting references takes time."""
     m, d, _ = sets.rows.shape
     D = (d + 3) // 4 * 4
@@ -151,6 +150,9 @@ def workspace(spare: Array, n: int, sets: Sets) -> Work:
         packing.doubles(spare, difference, (int(np.int64(1)), m * d)),
         packing.doubles(spare, difference + m * d, (int(np.int64(2)), int(np.int64(1)))),
     )
+
+
+workspace = jit(unpacked_work)
 
 
 @jit

@@ -130,6 +130,11 @@ def saved(memory: Array) -> SavedSets:
     return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.index)
 
 
+def refuted(memory: Array) -> bool:
+    """Whether the data of the sets refute the assumptions by themselves."""
+    return bool(memory.size) and bool(kernels.unpacked(memory)[0].index[1])
+
+
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
     """The memory that a file tells of, in that of equal sets without data; ``ValueError`` if no data led to it."""
     expected = saved(fresh)
