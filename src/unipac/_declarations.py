@@ -44,7 +44,9 @@ def bonus_scale() -> Any:
 
 def tight() -> Any:
     """Whether certificates come from further sets."""
-    words = "whether certificates use further sets of all data, with a part of δ: smaller, at some cost in speed"
+    words = (
+        "whether certificates use further sets of all data, with a part of δ: smaller, at some cost in speed"
+    )
     return parameter(default=True, check=check.flag, words=words)
 
 

@@ -34,8 +34,8 @@ class Change(NamedTuple):
     """Why it cannot be converted; empty if it can."""
 
 
-NO_SETS = {"rows": (0, 0, 0), "factor": (0, 0, 0), "sums": (0, 4), "counts": (0, 3), "index": (0,)}
-COUNTS = ("counts", "index")
+NO_SETS = {"rows": (0, 0, 0), "factor": (0, 0, 0), "sums": (0, 4), "counts": (0, 3), "status": (0,)}
+COUNTS = ("counts", "status")
 ROUNDS = {"horizon": "total_rounds"}
 BALL = {"radius": ("ball",)}
 CHANGES = (
@@ -111,7 +111,9 @@ def _add_sets(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> None:
             if f"{prefix}{name}" in arrays:
                 arrays[f"{prefix}levels.{name}"] = arrays.pop(f"{prefix}{name}")
     for name, shape in NO_SETS.items():
-        arrays.setdefault(f"{prefix}sets.{name}", np.zeros(shape, dtype=np.int64 if name in COUNTS else float))
+        arrays.setdefault(
+            f"{prefix}sets.{name}", np.zeros(shape, dtype=np.int64 if name in COUNTS else float)
+        )
 
 
 def _fits(change: Change, agent: str, parameters: Mapping[str, Any]) -> bool:

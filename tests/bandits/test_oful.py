@@ -39,7 +39,9 @@ def test_with_sets_it_decides_and_certifies_as_the_pseudo_code(reward_range, var
 
 def test_the_choices_of_the_paper_do_not_depend_on_the_sets():
     instance = unipac.envs.sphere(4, 8, noise=0.3, seed=1)
-    tight, plain = (unipac.OFUL(4, noise=0.3, tight=tight).play(instance, rounds=500) for tight in (True, False))
+    tight, plain = (
+        unipac.OFUL(4, noise=0.3, tight=tight).play(instance, rounds=500) for tight in (True, False)
+    )
     assert (tight.index == plain.index).all()
     assert np.median(tight.certificate[-100:]) < np.median(plain.certificate[-100:]) / 1.5
 

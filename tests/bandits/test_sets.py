@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.judges.sets import Block, Sets
-from unipac.bandits.sets import certify, kernels, state
+from unipac.bandits.sets import certify, kernels, learning, state
 from unipac.linalg import ridge, triangle
 
 NOISE, NORM, SHARE, C_LAMBDA = 0.5, 1.3, 3 * 0.05 / 16, 0.7
@@ -28,7 +28,7 @@ def workspace(n, sets):
 
 
 def learn(sets, rules, x, y, times=1, late=False):
-    kernels.learn(sets, rules, np.array(x)[None], 0, y, times, late, -1, workspace(0, sets))
+    learning.learn(sets, rules, np.array(x)[None], 0, y, times, late, -1, workspace(0, sets))
 
 
 def judge_of(m, d, rules, zetas):
@@ -91,7 +91,9 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
             X[3] *= 1e-7
             X[4] = X[0] if t % 2 else 0.0
             out = np.empty((4, 5))
-            assert certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, X, out) == -1
+            assert (
+                certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, X, out) == -1
+            )
             np.testing.assert_allclose(out[2], [judge.ucb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(out[3], [judge.lcb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             kernels.look(sets, X, work)
@@ -101,9 +103,7 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
                 low = max(judge.lcb(X[k], c), rules.low)
                 right = judge.certificate(X, k, c)
                 for most in (0.1, 50.0):
-                    found = certify.certificate(
-                        sets, rules, c.rows, 0, c.radius, X, k, low, most, work
-                    )
+                    found = certify.certificate(sets, rules, c.rows, 0, c.radius, X, k, low, most, work)
                     assert found == pytest.approx(min(right, most), **NEAR)
     for b, block in enumerate(judge.blocks):
         assert sets.counts[b, kernels.STEP] > 0  # the scale has moved
@@ -116,7 +116,7 @@ def test_the_excess_is_what_the_best_parameter_leaves():
     """E = Σ(y − q)² − min_θ [Σ(y − ⟨θ, x⟩)² + λ‖θ‖²], with clipped forecasts; a width of after the round is not it."""
     rng = np.random.default_rng(4)
     rules, sets, _ = made(1, 3, (0.02,), (0.0, 1.0))
-    work, (judge,) = workspace(1, sets), judge_of(1, 3, rules, (0.02,)).blocks
+    (judge,) = judge_of(1, 3, rules, (0.02,)).blocks
     clipped, mutant = 0, 0.0
     for _ in range(60):
         x = action(rng, 1, 3)
@@ -137,16 +137,13 @@ def test_many_rounds_at_once_are_so_many_rounds():
     """R² log(1 + m w²) is the same in one step and in parts, and so are both regressions."""
     rng = np.random.default_rng(1)
     whole, parts = made(1, 3, (0.0,), None), made(1, 3, (0.0,), None)
-    work = workspace(1, whole[1])
     for _ in range(6):
         x, y = action(rng, 1, 3), float(rng.standard_normal())
         for (rules, sets, _), split in ((whole, (1000,)), (parts, (2, 498, 500))):
             for times in split:
                 learn(sets, rules, x, y, times, False)
     for field in ("rows", "factor", "sums"):
-        np.testing.assert_allclose(
-            getattr(whole[1], field), getattr(parts[1], field), rtol=1e-9, atol=1e-9
-        )
+        np.testing.assert_allclose(getattr(whole[1], field), getattr(parts[1], field), rtol=1e-9, atol=1e-9)
     assert whole[1].counts[0, kernels.STEP] == parts[1].counts[0, kernels.STEP] > 3
 
 
@@ -161,7 +158,6 @@ def test_so_many_rounds_that_widths_are_lost_are_left_out():
 
 def test_a_late_reward_ends_b_for_its_block_alone():
     rules, sets, memory = made(2, 2, (0.0,), None)
-    work = workspace(1, sets)
     for late, x in ((False, [1.0, 0, 0, 0]), (False, [0, 0, 1.0, 0]), (True, [0.6, 0.8, 0, 0])):
         learn(sets, rules, np.array(x), 0.3, 1, late)
     for _ in range(200):
@@ -170,15 +166,18 @@ def test_a_late_reward_ends_b_for_its_block_alone():
     assert sets.sums[0, kernels.RADIUS_B] == kernels.NOWHERE
     assert sets.sums[1, kernels.RADIUS_B] < 10
     out = np.empty((4, 2))
-    certify.bound_all(memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out)
+    certify.bound_all(
+        memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out
+    )
     assert 0.3 < out[2, 0] < 0.8  # by A
     assert out[2, 1] == out[3, 1] == 0.0
 
 
-@pytest.mark.parametrize(("noise", "norm"), [(0.0, 1.0), (0.5, 0.0), (0.0, 0.0), (0.5, 1e6), (1e-30, 1.0), (1.0, 1e-30)])
+@pytest.mark.parametrize(
+    ("noise", "norm"), [(0.0, 1.0), (0.5, 0.0), (0.0, 0.0), (0.5, 1e6), (1e-30, 1.0), (1.0, 1e-30)]
+)
 def test_no_noise_no_norm(noise, norm):
     rules, sets, memory = made(1, 2, (0.0,), None, noise, norm)
-    work = workspace(1, sets)
     for _ in range(50):
         learn(sets, rules, np.array([0.6, 0.8]), 0.0, 1, False)
     out = np.empty((4, 1))
@@ -186,7 +185,7 @@ def test_no_noise_no_norm(noise, norm):
     assert out[3, 0] <= 1e-12
     assert out[2, 0] >= -1e-12
     assert math.isfinite(out[2, 0])
-    assert sets.index.tolist() == [0, 0]
+    assert sets.status.tolist() == [0, 0]
 
 
 def test_data_refute_a_zeta_and_the_next_one_serves():
@@ -194,14 +193,13 @@ def test_data_refute_a_zeta_and_the_next_one_serves():
     rng = np.random.default_rng(0)
     rules, sets, _ = made(1, 2, (0.0, 0.6), (0.0, 1.0))
     alone, one, _ = made(1, 2, (0.0,), (0.0, 1.0))
-    work = workspace(1, sets)
     for _ in range(3000):
         z = rng.uniform(-1, 1)
         x = np.array([1.0, z]) / math.sqrt(2)
         learn(sets, rules, x, float(z > 0), 1, False)
         learn(one, alone, x, float(z > 0), 1, False)
-    assert sets.index.tolist() == [1, 0]
-    assert one.index.tolist() == [0, 1]
+    assert sets.status.tolist() == [1, 0]
+    assert one.status.tolist() == [0, 1]
 
 
 def test_one_direction_a_million_times():
@@ -227,7 +225,6 @@ def test_restored_sets():
     """What is restored goes on bit for bit; a factor, a scale or a count of other data is refused."""
     rng = np.random.default_rng(2)
     rules, sets, memory = made(2, 3, (0.0,), (0.0, 1.0))
-    work = workspace(1, sets)
     for _ in range(300):
         learn(sets, rules, action(rng, 2, 3), float(rng.random()), 1, False)
     told = state.saved(memory)
@@ -243,9 +240,9 @@ def test_restored_sets():
         ("rows", told.rows[:, :, ::-1].copy()),
         ("counts", told.counts + 1),
         ("sums", told.sums + 1e3),
-        ("index", told.index + 5),
+        ("status", told.status + 5),
     ):
-        with pytest.raises(ValueError, match="sets|regression"):
+        with pytest.raises(ValueError, match=r"sets|regression"):
             state.restored(told._replace(**{name: value}), state.empty(6, 2, rules), 300)
 
 
@@ -263,8 +260,12 @@ def test_a_factor_is_that_of_its_rows():
         gram += 2.0 * np.eye(d)
         np.testing.assert_allclose(np.triu(factor[:, :d]), np.linalg.cholesky(gram).T, rtol=1e-9, atol=1e-9)
         v = rng.standard_normal(d)
-        assert triangle.inverse_norm(factor, v.copy()) ** 2 == pytest.approx(v @ np.linalg.solve(gram, v), rel=1e-8)
-        assert triangle.log_determinant(factor, 2.3) == pytest.approx(np.linalg.slogdet(gram / 2.3)[1], rel=1e-10)
+        assert triangle.inverse_norm(factor, v.copy()) ** 2 == pytest.approx(
+            v @ np.linalg.solve(gram, v), rel=1e-8
+        )
+        assert triangle.log_determinant(factor, 2.3) == pytest.approx(
+            np.linalg.slogdet(gram / 2.3)[1], rel=1e-10
+        )
 
 
 def test_the_judge_refuses_another_radius():
@@ -272,7 +273,6 @@ def test_the_judge_refuses_another_radius():
     rng = np.random.default_rng(5)
     rules, sets, _ = made(1, 3, (0.0,), None)
     judge = Block(3, NOISE, NORM, rules.regularization, rules.log_share)
-    work = workspace(1, sets)
     for _ in range(50):
         x = action(rng, 1, 3)
         learn(sets, rules, x, 0.2, 1, False)

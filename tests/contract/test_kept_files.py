@@ -96,7 +96,10 @@ def test_classes_and_parameters_change(prefix, monkeypatch):
     assert header == {"version": _storage.VERSION, **wrap(new)}
     assert list(arrays) == [f"{prefix}kept"]
     other = {**old, "parameters": {"mode": 3}}
-    assert _versions.current({"version": 2, **wrap(other)}, {})[0] == {"version": _storage.VERSION, **wrap(other)}
+    assert _versions.current({"version": 2, **wrap(other)}, {})[0] == {
+        "version": _storage.VERSION,
+        **wrap(other),
+    }
     assert _versions.current({"version": _storage.VERSION, **wrap(old)}, {})[0] == {
         "version": _storage.VERSION,
         **wrap(old),

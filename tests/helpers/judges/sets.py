@@ -80,7 +80,9 @@ class Block:
         """⟨θ̂, v⟩ and the half-width of v by A."""
         solved = np.linalg.solve(self.sigma(), v)
         w2, g2 = max(float(v @ solved), 0.0), float(solved @ solved)
-        half = self.radius_a() * math.sqrt(w2 + (self.ell - self.lam) * g2) + self.lam * self.norm * math.sqrt(g2)
+        half = self.radius_a() * math.sqrt(
+            w2 + (self.ell - self.lam) * g2
+        ) + self.lam * self.norm * math.sqrt(g2)
         return float(self.by @ solved), half + self.zeta * math.sqrt(self.n * max(w2 - self.lam * g2, 0.0))
 
     def upper(self, v):
@@ -98,7 +100,18 @@ class Sets:
     """Blocks beside the regression C of all data: bounds of actions and certificates, by the definitions."""
 
     def __init__(
-        self, dim, share, *, noise, norm, regularization, low=-math.inf, high=math.inf, blocks=1, zeta=0.0, point=None
+        self,
+        dim,
+        share,
+        *,
+        noise,
+        norm,
+        regularization,
+        low=-math.inf,
+        high=math.inf,
+        blocks=1,
+        zeta=0.0,
+        point=None,
     ):
         d = dim // blocks
         lam = noise**2 * d / (4 * norm**2) if noise and norm else regularization

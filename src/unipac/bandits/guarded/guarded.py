@@ -8,19 +8,17 @@
       A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
       if max_{x ∈ A} ‖x‖_{Σ_l⁻¹} > 2^-l: explored, play the widest
     all passed: free, play what the heuristic picks from A; it learns from every round
-    certificate: the least of 2SL, max_y (bound of ⟨θ*, y − x⟩ by sets A, B, C) and,  bandits.guarded.kernels.verdict
-      for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y − x⟩ + b_l ‖y − x‖
-    A, B: 3δ/16 each; C: that of b_l for all data, with δ/8                           bandits.sets.certify.certificate
+    certificate: least of 2SL, max_y bound on ⟨θ*, y−x⟩ by A, B (3δ/16 each), C (δ/8) bandits.sets.certify.certificate
+      and, for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y−x⟩ + b_l ‖y−x‖bandits.guarded.kernels.verdict
 
-A level learns from rounds that are chosen before their rewards are seen, so its set is valid at all times. Mistakes
-above ε are confined to the first g d 4^l* rounds and the explored ones; the proof is in ``docs/agents/guarded.md``.
+A level learns from rounds chosen before their rewards are seen: its set is valid at all times. Mistakes above ε are
+confined to the first g d 4^l* rounds and the explored ones (proof: ``docs/agents/guarded.md``).
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -33,10 +31,8 @@ from unipac.bandits.guarded import kernels, learning, state
 from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
-from unipac.bandits.sets import state as tight
 from unipac.bandits.sets.state import State
 from unipac.envs import BanditInstance
-from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_growth
 
 
@@ -81,8 +77,7 @@ class Guarded(BanditAgent):
         state.check_parameters(self.heuristic, self.regularization, self.action_norm)
         self.heuristic = given = copy.copy(self.heuristic)
         self.dim, self.counts_many, self.draws = given.dim, given.counts_many, given.draws
-        self._single = state.is_single(given)
-        self._shared = self._single and given.regularization == self.regularization  # that of the guard
+        self._single, self._shared = state.regressions(given, self.regularization)
         super()._check_parameters()
         self._rules = state.rules_of(self)
 
@@ -90,36 +85,32 @@ class Guarded(BanditAgent):
         return state.shown(super().__repr__(), self.heuristic)
 
     def _empty(self) -> State:
-        self._scratch = state.Scratch()
-        self._inner = state.inner_of(self.heuristic)
-        state.give(self._ledger, self._inner)
+        self._scratch, self._inner = state.Scratch(), state.inner_of(self.heuristic, self._ledger)
         return State(state.empty(self.dim, self._rules), state.empty_sets(self))
 
     def _saved(self) -> state.Saved:
         return state.saved(self.state, self._inner._saved())
 
     def _restored(self, saved: state.Saved) -> State:
-        levels = state.restored(saved, self.dim, self._rules, self.rounds)
-        sets = tight.restored(saved.sets, state.empty_sets(self), self.rounds)
         self._inner.state = self._inner._restored(saved.heuristic)
-        return State(levels, sets)
+        return state.restored(saved, self)
 
     def _has_level(self, level: int) -> bool:
         return level <= learning.closed_levels(self.state.levels.rows)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        return state.bounds(self.state, self._scratch.of_sets(len(X), self.state.sets), X)
+        return state.bounds(self.state, self._scratch.sets(self.state, len(X))[1], X)
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
-        return (math.nan, True) if tight.refuted(self.state.sets) else super()._certify(best, ucb, lcb)
+        return state.refutation(self.state) or super()._certify(best, ucb, lcb)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return learning.covers_all(self.state.levels, *self._sets(0), truth)
+        return learning.covers_all(self.state.levels, *self._scratch.sets(self.state, 0), truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             check_norms("actions", X, self.action_norm)
-        levels, sets = self.state.levels, self._sets(len(X))
+        levels, sets = self.state.levels, self._scratch.sets(self.state, len(X))
         work = self._scratch.choosing(levels, len(X))
         if self._shared:
             return kernels.decide(levels, self._rules, *sets, self._inner._confidence, X, work)
@@ -130,33 +121,19 @@ class Guarded(BanditAgent):
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
         inner = () if self._shared else (state.learned(self._inner, x, y, times),)
-        levels = self._with_room(times)
-        known = x, y, level, times, self._ledger.late
-        arguments = levels, self._rules, *self._sets(0), *known, self._scratch.learning(levels)
-        return learning.learn_one, arguments, *inner
+        levels = state.make_room(self, times)
+        known = levels, self._rules, *self._scratch.sets(self.state, 0), x, y, level, times, self._ledger.late
+        return learning.learn_one, (*known, self._scratch.learning(levels)), *inner
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         if not self._single or len(y) == 0:
             super()._play(X, y, truth, trace)
             return
-        levels = self._with_room(len(y))
+        levels, (sets, spare) = state.make_room(self, len(y)), self._scratch.sets(self.state, X.shape[-2])
         rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
-        rules = self._rules, *self._sets(X.shape[-2])
-        refuted = kernels.play(levels, *rules, *rounds, not self.consistent, record(trace))
+        refuted = kernels.play(levels, self._rules, sets, spare, *rounds, not self.consistent, record(trace))
         self._ledger.rounds += len(y)
-        if refuted:
-            self._refute()
-
-    def _with_room(self, rounds: int) -> Levels:
-        levels = state.with_room(self.state.levels, self._rules, self.rounds + rounds)
-        if levels is not self.state.levels:
-            self.state = self.state._replace(levels=levels)
-        return levels
-
-    def _sets(self, n: int) -> tuple[Array | None, Array]:
-        """The sets, if there are any, and scratch memory for n actions."""
-        sets = self.state.sets
-        return sets if self.tight else None, self._scratch.of_sets(n, sets)
+        state.refute(self, refuted)
 
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""
@@ -165,7 +142,7 @@ class Guarded(BanditAgent):
 
     @property
     def explored(self) -> int:
-        """In how many rounds the guard chose, to explore, and not the heuristic."""
+        """In how many rounds the guard explored, and not the heuristic chose."""
         return sum(level.size for level in self.levels())
 
     def mistake_bound(self, eps: float) -> float:

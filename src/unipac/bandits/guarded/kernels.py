@@ -23,6 +23,7 @@ from unipac.bandits.levelled.confidence import Confidence, set_radii as set_own_
 from unipac.bandits.protocol.verdict import contradict
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import certificate as tight_certificate, interval
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack
 from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, four
@@ -167,37 +168,28 @@ def verdict(
     regression that gives the ucb. ``spare`` is scratch memory of the sets.
     """
     if sets is None:
-        return _verdict(levels, rules, None, None, None, X, k, last, work)
-    known, assumed = tight.unpack(sets)
-    own = tight.workspace(spare, X.shape[0], known)
-    return _verdict(levels, rules, known, assumed, own, X, k, last, work)
+        return _verdict(levels, rules, None, X, k, last, work)
+    return _verdict(levels, rules, tight.opened(sets, spare, X.shape[0]), X, k, last, work)
 
 
-@jit
+@inlined
 def _verdict(
-    levels: Levels,
-    rules: Rules,
-    known: tight.Sets | None,
-    assumed: tight.Rules | None,
-    own: tight.Work | None,
-    X: Array,
-    k: int,
-    last: int,
-    work: Work,
+    levels: Levels, rules: Rules, known: tight.Open | None, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
-    """As ``verdict``, with ``sets`` unpacked."""
+    """As ``verdict``, with ``sets`` by name."""
     beta = levels.beta[0]
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
     reach = rules.norm * rules.action_norm
     ucb, lcb = mean + beta * width, mean - beta * width
     refuted = False
     if known is not None:
-        tight.look(known, X, own)
-        upper, lower = interval(known, assumed, X, k, own)
+        tight.look(known.sets, X, known.work)
+        upper, lower = interval(known.sets, known.rules, X, k, known.work)
         if upper < ucb:
-            mean, width = own.values[k, tight.MEAN], math.sqrt(own.values[k, tight.WIDTH2])
+            mean = known.work.values[k, tight.MEAN]
+            width = math.sqrt(known.work.values[k, tight.WIDTH2])
         ucb, lcb = min(ucb, upper), max(lcb, lower)
-        refuted = known.index[1] != 0
+        refuted = known.sets.status[1] != 0
     ucb, lcb = min(ucb, rules.high), max(lcb, rules.low)
     if refuted or contradict(lcb, ucb, reach):
         return mean, width, max(ucb, rules.low), min(lcb, rules.high), math.nan, True
@@ -210,9 +202,11 @@ def _verdict(
     certificate = by_levels(levels, k, last, certificate, work)
     if known is not None:
         for i in range(work.means.size):
-            own.outer[0, i], own.outer[1, i] = work.means[i], work.all_width2[i]
-        first = int(np.int64(0))
-        certificate = tight_certificate(known, assumed, levels.rows, first, beta, X, k, lcb, certificate, own)
+            known.work.outer[0, i], known.work.outer[1, i] = work.means[i], work.all_width2[i]
+        all_data = int(np.int64(0))
+        certificate = tight_certificate(
+            known.sets, known.rules, levels.rows, all_data, beta, X, k, lcb, certificate, known.work
+        )
     return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
 
 
@@ -282,14 +276,13 @@ def play(
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
     if sets is not None:
-        known, assumed = tight.unpack(sets)
-        drawer = tight.workspace(spare, n, known)
+        known = tight.opened(sets, spare, n)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = covers(levels, closed, truth)
             if sets is not None:
-                record.covered[t] &= tight.covers(known, assumed, truth, drawer)
+                record.covered[t] &= covered_by_sets(known.sets, known.rules, truth, known.work)
         look(levels, X, work)
         k, level, count, last = guard(levels, closed, X, work)
         if k < 0 and shared:
@@ -301,9 +294,9 @@ def play(
             room = argmax.workspace(count, d, inner.size.size)
             k = work.alive[argmax.select(by, once, rows[:count], room, s.means, s.width2)]
         if sets is None:
-            _, _, _, _, certificate, wrong = _verdict(levels, rules, None, None, None, X, k, last, work)
+            _, _, _, _, certificate, wrong = _verdict(levels, rules, None, X, k, last, work)
         else:
-            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, assumed, drawer, X, k, last, work)
+            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, X, k, last, work)
         refuted |= wrong
         record.chosen[t], record.level[t] = k, level
         record.certificate[t] = math.nan if refuted else certificate
@@ -311,7 +304,7 @@ def play(
         x, y = X[k], rewards[t, k]
         closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         if sets is not None:
-            tight.learn(known, assumed, X, k, y, once, False, k, drawer)
+            learn_sets(known.sets, known.rules, X, k, y, once, False, k, known.work)
         rounds += 1
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)

@@ -16,6 +16,7 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
@@ -111,7 +112,7 @@ def learn_one(
         known, assumed = tight.unpack(sets)
         none = int(np.int64(0))
         work = tight.workspace(spare, none, known)
-        tight.learn(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
+        learn_sets(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
 
 
 @jit
@@ -181,5 +182,5 @@ def covers_all(levels: Levels, sets: Array | None, spare: Array, truth: Array) -
     inside = covers(levels, closed_levels(levels.rows), truth)
     if sets is not None:
         known, assumed = tight.unpack(sets)
-        inside &= tight.covers(known, assumed, truth, tight.workspace(spare, int(np.int64(0)), known))
+        inside &= covered_by_sets(known, assumed, truth, tight.workspace(spare, int(np.int64(0)), known))
     return inside

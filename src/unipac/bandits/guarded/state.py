@@ -65,17 +65,31 @@ def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
     return AGENTS[given["agent"]].made_for(instance, **more, **parameters)
 
 
-def is_single(heuristic: BanditAgent) -> bool:
-    """Whether it chooses by one compiled regression on all data and nothing else."""
+def regressions(heuristic: Any, regularization: float) -> tuple[bool, bool]:
+    """Whether it chooses by one compiled regression on all data and nothing else, and whether that is the guard's."""
     single = vars(type(heuristic)).get("single_regression", False) and heuristic.fixed_actions is None
-    return single and not getattr(heuristic, "_chooses_by_sets", False)
+    single = single and not getattr(heuristic, "_chooses_by_sets", False)
+    return single, single and heuristic.regularization == regularization
 
 
-def inner_of(heuristic: BanditAgent) -> Any:
-    """A copy, without sets that only its own certificates would use."""
-    if is_single(heuristic) and getattr(heuristic, "tight", False):
-        return type(heuristic)(**{**heuristic.parameters, "tight": False})
-    return copy.copy(heuristic)
+def inner_of(heuristic: Any, ledger: Ledger) -> Any:
+    """A copy, without sets that only its own certificates would use, that counts and draws by a ledger."""
+    inner = copy.copy(heuristic)
+    if regressions(heuristic, 1.0)[0] and getattr(heuristic, "tight", False):
+        inner = type(heuristic)(**{**heuristic.parameters, "tight": False})
+    give(ledger, inner)
+    return inner
+
+
+def refute(agent: Any, refuted: bool) -> None:
+    """Let an agent certify nothing from here on, if its bounds were refuted."""
+    if refuted:
+        agent._refute()
+
+
+def refutation(state: State) -> tuple[float, bool] | None:
+    """What is certified if the sets are refuted by their data; None if they are not."""
+    return (math.nan, True) if tight.refuted(state.sets) else None
 
 
 def rules_of(agent: Any) -> Rules:
@@ -116,10 +130,13 @@ def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
     return levels
 
 
-def with_room(levels: Levels, rules: Rules, rounds: int) -> Levels:
-    """The same levels, with room for those that are closed after so many rounds."""
-    needed = _capacity(rules, rounds)
-    return levels if needed <= len(levels.size) else stack.grown(levels, needed + 2)
+def make_room(agent: Any, rounds: int) -> Levels:
+    """The levels of an agent, with room for those that are closed after so many further rounds."""
+    needed = _capacity(agent._rules, agent.rounds + rounds)
+    if needed > len(agent.state.levels.size):
+        agent.state = agent.state._replace(levels=stack.grown(agent.state.levels, needed + 2))
+    levels: Levels = agent.state.levels
+    return levels
 
 
 def saved(state: State, heuristic: Any) -> Saved:
@@ -130,8 +147,9 @@ def saved(state: State, heuristic: Any) -> Saved:
     return Saved(*parts, tight.saved(state.sets), heuristic)
 
 
-def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
-    """The levels of a file; a ``ValueError`` if no data could have led to them."""
+def restored(saved: Saved, agent: Any) -> State:
+    """The levels and sets of a file; a ``ValueError`` if no data could have led to them."""
+    dim, rules, rounds = agent.dim, agent._rules, agent.rounds
     levels = empty(dim, rules, rounds)
     closed = learning.closed_levels(levels.rows)
     shapes = [array.shape for array in saved[:3]]
@@ -144,7 +162,7 @@ def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
         check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
     learning.set_radii(levels, rules, 0, closed)
-    return levels
+    return State(levels, tight.restored(saved.sets, empty_sets(agent), rounds))
 
 
 def bounds(state: State, spare: Array, X: Array) -> tuple[Array, Array, Array, Array]:
@@ -190,9 +208,10 @@ class Scratch:
             self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
         return self._work[n, capacity]
 
-    def of_sets(self, n: int, sets: Array) -> Array:
-        """For the sets, and n actions; nothing if there are no sets."""
-        return self._spare.room(n, sets) if sets.size else tight.NONE
+    def sets(self, state: State, n: int) -> tuple[Array | None, Array]:
+        """The sets behind certificates, if there are any, and scratch memory for them and n actions."""
+        sets = state.sets
+        return (sets, self._spare.room(n, sets)) if sets.size else (None, tight.NONE)
 
     def learning(self, levels: Levels) -> learning.Scratch:
         """For a round to be learned."""

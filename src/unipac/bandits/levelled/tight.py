@@ -128,8 +128,8 @@ class TightAgent(OptimisticAgent):
         done = 0
         while done < len(y):
             self._make_room()
-            rest = X[done:], y[done:], 1, False, False
-            count = kernels.learn_all(self._memory, *self._held_sets(0), *rest)
+            known, spare = self._held_sets(0)
+            count = kernels.learn_all(self._memory, known, spare, X[done:], y[done:], 1, False, False)
             done += count
             self._ledger.rounds += count
 
@@ -141,9 +141,11 @@ class TightAgent(OptimisticAgent):
         done = 0
         while done < len(y):
             self._make_room()
-            offered = actions if X.ndim == 2 else actions[done:]
-            rest = offered, y[done:], truth, not self.consistent, record(trace.part(done, len(y)))
-            count, refuted = kernels.play(self._memory, *self._held_sets(X.shape[-2]), *rest)
+            known, spare = self._held_sets(X.shape[-2])
+            offered, rest = actions if X.ndim == 2 else actions[done:], record(trace.part(done, len(y)))
+            count, refuted = kernels.play(
+                self._memory, known, spare, offered, y[done:], truth, not self.consistent, rest
+            )
             done += count
             self._ledger.rounds += count
             if refuted:

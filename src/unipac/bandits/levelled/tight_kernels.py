@@ -32,6 +32,7 @@ from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval
 from unipac.bandits.sets.kernels import Rules, Sets, Work
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.levels import SINGLE, Levels, level_of, top
 from unipac.theory.kernels import mixture as _mixture
@@ -138,7 +139,7 @@ def _decide(
         mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
     ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
     reach = confidence.norm * confidence.action_norm
-    refuted = sets.index[1] != 0 or contradict(lcb, ucb, reach)
+    refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
     found = math.nan
     if not refuted:
         most = 2.0 * reach
@@ -203,7 +204,7 @@ def learn_all(
         if not known:
             evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
         _, S = learn(levels, S, confidence, X[t], y[t], times, s)
-        tight.learn(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
+        learn_sets(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
     return y.size
 
 
@@ -237,7 +238,7 @@ def play(
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             record.covered[t] = _covers(levels, changed, S, truth, inside)
-            record.covered[t] &= tight.covers(sets, rules, truth, work)
+            record.covered[t] &= covered_by_sets(sets, rules, truth, work)
         choice = _decide(levels, S, confidence, sets, rules, X, work, s)
         k = choice.chosen
         any_refuted |= choice.refuted
@@ -246,6 +247,6 @@ def play(
         record.certificate[t] = math.nan if any_refuted else choice.certificate
         record.reward[t] = rewards[t, k]
         lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
-        tight.learn(sets, rules, X, k, rewards[t, k], once, False, k, work)
+        learn_sets(sets, rules, X, k, rewards[t, k], once, False, k, work)
         changed = min(lowest, S)
     return T, any_refuted

@@ -241,11 +241,9 @@ class BanditAgent(Agent):
         """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
         The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
-        without knowledge of its own noise, and none was left out or kept because of its reward.
-
-        With ``levels``, (m,), those of the decisions, the rounds are ones that an equal agent decided: then the
-        same is learned, bit for bit, as by its updates in this order. Every agent takes these. ``late``, (m,), then
-        says which rewards came after that of a younger decision; by default none did.
+        without knowledge of its own noise, and none was left out or kept because of its reward. With ``levels``,
+        (m,), those of the decisions, the rounds are ones that an equal agent decided: then the same is learned, bit
+        for bit, as by its updates in this order. ``late``, (m,): which rewards came after that of a younger one.
         """
         many.absorb(self, actions, rewards, noise, levels, late)
 
@@ -371,8 +369,7 @@ class BanditAgent(Agent):
         newest = ledger.newest if id_ is None else max(ledger.newest, ledger.place(id_))
         if id_ is not None:
             del ledger.pending[id_]
-            ledger.surplus -= times - 1
-            ledger.newest = newest
+            ledger.surplus, ledger.newest = ledger.surplus - times + 1, newest
         ledger.rounds += times
         if inner:
             self._inner = inner[0]

@@ -29,7 +29,17 @@ REFUTATION = (
 class Ledger:
     """Decisions and their ids, counters, and whether the assumptions still stand."""
 
-    __slots__ = ("_ranks", "consistent", "first_id", "late", "newest", "next_id", "pending", "rounds", "surplus")
+    __slots__ = (
+        "_ranks",
+        "consistent",
+        "first_id",
+        "late",
+        "newest",
+        "next_id",
+        "pending",
+        "rounds",
+        "surplus",
+    )
 
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}

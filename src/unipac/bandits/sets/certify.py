@@ -38,12 +38,12 @@ from unipac.linalg.fast import simd
 from unipac.linalg.fast.evaluate import evaluate_all
 
 
-@jit
+@inlined
 def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float]:
     """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
     b, width2 = work.block[k], work.values[k, WIDTH2]
     mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
-    zeta = rules.zetas[sets.index[0]]
+    zeta = rules.zetas[sets.status[0]]
     a = half_a(sets, rules, b, work.images, k, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
     ball = rules.norm * length(X, k)
@@ -63,14 +63,14 @@ def index_a(sets: Sets, rules: Rules, k: int, scale: float, work: Work) -> float
 def _subtract(work: Work, i: int, k: int) -> int:
     """Write Mx_i − Mx_k into the last row of the images; which row that is."""
     D = work.images.shape[1]
-    row = work.images.shape[0] - 1
+    row = int(work.images.shape[0]) - 1
     for j in range(0, D, 4):
         u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
         simd.store(work.images, row * D + j, u)
     return row
 
 
-@jit
+@inlined
 def certificate(
     sets: Sets,
     rules: Rules,
@@ -88,21 +88,19 @@ def certificate(
     ``work.outer`` has the means and squared widths of all actions in the regression of C.
     """
     n = X.shape[0]
-    zeta = rules.zetas[sets.index[0]]
+    zeta = rules.zetas[sets.status[0]]
     first, largest = int(np.int64(-1)), 0.0
     for i in range(n):
         bound = _quick(sets, rules, c, i, k, lower, zeta, work) if i != k else 0.0
         work.values[i, MOST] = bound
         if bound > largest:
             first, largest = i, bound
-    if first < 0:
-        return min(0.0, most)
-    found = min(largest, _slow(sets, rules, rows, level, c, X, first, k, lower, 0.0, zeta, work))
-    found = max(found, 0.0)
-    for i in range(n):
-        if found >= most:
-            return most
-        if i != first and work.values[i, MOST] > found:
+    found = 0.0
+    for step in range(-1, n):  # the largest first: few others are then left
+        i = first if step < 0 else step
+        if i < 0 or found >= most:
+            break
+        if (step < 0 or i != first) and work.values[i, MOST] > found:
             bound = _slow(sets, rules, rows, level, c, X, i, k, lower, found, zeta, work)
             found = max(found, min(work.values[i, MOST], bound))
     return min(found, most)
@@ -132,10 +130,10 @@ def _quick(
             u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
             w += u * u
         bound = min(bound, mixed - work.values[k, MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
-    return bound
+    return float(bound)
 
 
-@jit
+@inlined
 def _slow(
     sets: Sets,
     rules: Rules,
@@ -169,18 +167,16 @@ def _slow(
         return bound
     first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
     evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
-    bound = min(bound, work.one[0, 0] + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
+    bound = min(bound, float(work.one[0, 0]) + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
     if bound <= enough:
         return bound
     half = half_a(sets, rules, b, work.images, i, work.values[i, WIDTH2])
-    upper = min(work.values[i, MEAN] + half, rules.norm * length(X, i)) + zeta
+    upper = min(float(work.values[i, MEAN]) + half, rules.norm * length(X, i)) + zeta
     return min(bound, min(upper, rules.high) - lower)
 
 
 @jit
-def bound_all(
-    memory: Array, spare: Array, rows: Array, level: int, c: float, X: Array, out: Array
-) -> int:
+def bound_all(memory: Array, spare: Array, rows: Array, level: int, c: float, X: Array, out: Array) -> int:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
 
     Mean and width are those of the regression that gives the least upper bound. Returns the first row with entries
@@ -192,7 +188,7 @@ def bound_all(
     bad = look(sets, X, work)
     if bad >= 0:
         return bad
-    zeta = rules.zetas[sets.index[0]]
+    zeta = rules.zetas[sets.status[0]]
     means, width2 = work.outer[0], work.outer[1]
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)

@@ -12,7 +12,6 @@ unpacked    the state by name
 set_radii   a, b and e of a block from its sums
 look        Mx and what follows from it, for all actions
 half_a      the half-width of a direction by A, from its image Mv
-learn       a round enters the block of its action
 """
 
 from __future__ import annotations
@@ -24,12 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._arrays import Array
-from unipac._constants import LARGEST_GROWTH
 from unipac._jit import inlined, jit
-from unipac.linalg import ridge, triangle
 from unipac.linalg.fast import packing, simd
-from unipac.linalg.fast.evaluate import four
-from unipac.linalg.levels import REFRESH_EVERY
+from unipac.linalg.fast.evaluate import _FIRST, four
 from unipac.theory.kernels import forecast as _forecast, scaled as _scaled
 
 Integers = NDArray[np.int64]
@@ -76,7 +72,7 @@ class Sets(NamedTuple):
     """(m, 9)."""
     counts: Integers
     """(m, 3)."""
-    index: Integers
+    status: Integers
     """(2,): which ζ is in force; 1 if the last one was refuted."""
 
 
@@ -155,6 +151,21 @@ def unpacked_work(spare: Array, n: int, sets: Sets) -> Work:
 workspace = jit(unpacked_work)
 
 
+class Open(NamedTuple):
+    """All of it, while a kernel runs."""
+
+    sets: Sets
+    rules: Rules
+    work: Work
+
+
+@jit
+def opened(memory: Array, spare: Array, n: int) -> Open:
+    """The sets by name, with scratch memory for n actions."""
+    sets, rules = unpack(memory)
+    return Open(sets, rules, workspace(spare, n, sets))
+
+
 @jit
 def block_of(x: Array, m: int) -> int:
     """The block in which x has entries; 0 if it is zero, -1 if there are two."""
@@ -177,7 +188,7 @@ def block_of(x: Array, m: int) -> int:
 def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
     """Renew the radii of a block; whether its data refute the assumptions."""
     s = sets.sums[b]
-    zeta = rules.zetas[sets.index[0]]
+    zeta = rules.zetas[sets.status[0]]
     s[RADIUS_A] = _scaled(s[LOGDET], sets.counts[b, STEP], rules.log_share, rules.noise)
     s[MIX] = 0.0
     spread = 2.0 * rules.noise**2 * rules.log_share
@@ -211,10 +222,10 @@ def renew(sets: Sets, rules: Rules, b: int) -> None:
 @jit
 def advance(sets: Sets, rules: Rules) -> bool:
     """Move on to the next ζ, if there is one; else nothing can be said any more."""
-    if sets.index[0] + 1 < rules.zetas.size:
-        sets.index[0] += 1
+    if sets.status[0] + 1 < rules.zetas.size:
+        sets.status[0] += 1
         return True
-    sets.index[1] = 1
+    sets.status[1] = 1
     return False
 
 
@@ -266,16 +277,30 @@ def _products(work: Work, row: int, b: int) -> tuple[float, float, float]:
 def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
     """g² = ‖Mᵀu‖² for the image u in a row, four columns of M at a time."""
     _, d, columns = rows.shape
-    at = b * d * columns
+    first = b * d * columns
     squares = simd.zero()
     j = int(np.int64(0))
     while j + 3 < d:
-        total = simd.zero()
-        for i in range(j, min(j + 3, d)):  # M is triangular: beyond its diagonal there are entries of R
-            for lane in range(i - j + 1):
-                total = simd.add_product(total, images[row, i] * rows[b, i, j + lane], simd.load(_UNIT, 4 * lane))
-        for i in range(j + 3, d):
-            total = simd.add_product(total, images[row, i], simd.load(rows, at + i * columns + j))
+        # M is triangular: of its next three rows, one, two and three entries, then all four.
+        at = first + j * columns + j
+        total = simd.load(rows, at) * simd.load(_FIRST, 0) * images[row, j]
+        other = simd.load(rows, at + columns) * simd.load(_FIRST, 4) * images[row, j + 1]
+        third = simd.load(rows, at + 2 * columns) * simd.load(_FIRST, 8) * images[row, j + 2]
+        fourth = simd.load(rows, at + 3 * columns) * images[row, j + 3]
+        at += 4 * columns
+        i = j + 4
+        while i + 3 < d:  # four sums, so that none waits for another
+            total = simd.add_product(total, images[row, i], simd.load(rows, at))
+            other = simd.add_product(other, images[row, i + 1], simd.load(rows, at + columns))
+            third = simd.add_product(third, images[row, i + 2], simd.load(rows, at + 2 * columns))
+            fourth = simd.add_product(fourth, images[row, i + 3], simd.load(rows, at + 3 * columns))
+            at += 4 * columns
+            i += 4
+        while i < d:
+            total = simd.add_product(total, images[row, i], simd.load(rows, at))
+            at += columns
+            i += 1
+        total = (total + other) + (third + fourth)
         squares += total * total
         j += 4
     found = simd.total(squares)
@@ -288,10 +313,6 @@ def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
     return found
 
 
-_UNIT = np.eye(simd.WIDTH)
-"""Row r has a one in lane r."""
-
-
 @inlined
 def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: float) -> float:
     """The half-width by A of the direction whose image is in a row."""
@@ -299,13 +320,13 @@ def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: fl
     solved2 = _solved2(sets.rows, b, images, row)
     half = sets.sums[b, RADIUS_A] * math.sqrt(width2 + (sets.sums[b, SCALE] - lam) * solved2)
     half += lam * rules.norm * math.sqrt(solved2)
-    zeta = rules.zetas[sets.index[0]]
+    zeta = rules.zetas[sets.status[0]]
     if zeta > 0.0:
         half += zeta * math.sqrt(sets.sums[b, COUNT] * max(width2 - lam * solved2, 0.0))
-    return half
+    return float(half)
 
 
-@jit
+@inlined
 def look(sets: Sets, X: Array, work: Work) -> int:
     """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
     m, d, columns = sets.rows.shape
@@ -326,110 +347,3 @@ def look(sets: Sets, X: Array, work: Work) -> int:
             e = sets.sums[b, MIX]
             work.values[k, MIXED] = (mean - e * forecast) / (1.0 - e)
     return -1
-
-
-# -- learning ----------------------------------------------------------------------------------
-
-
-@jit
-def learn(
-    sets: Sets, rules: Rules, X: Array, k: int, y: float, times: int, late: bool, known: int, work: Work
-) -> None:
-    """A reward of row k of X enters the block of that action, ``times`` times.
-
-    ``late``: that of a younger decision came before. ``known``: where the image of the action is, -1 if nowhere.
-
-    The forecast is made from what was learned before this reward. So many equal rounds that widths would be lost to
-    rounding are left out: whether they are is known before their reward.
-    """
-    m, d, columns = sets.rows.shape
-    if times * rules.action_norm**2 > LARGEST_GROWTH * rules.regularization:
-        return
-    b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
-    rows, s, counts, below = sets.rows[b], sets.sums[b], sets.counts[b], work.below
-    row = known
-    if known < 0:
-        row = work.images.shape[0] - 1
-        _write_image(sets.rows, b, X, k, work.images, row)
-    mean, forecast, width2 = 0.0, 0.0, 0.0
-    for i in range(d):
-        u = work.images[row, i]
-        width2 += u * u
-        mean += u * rows[i, d + 1]
-        if columns > d + 2:
-            forecast += u * rows[i, d + 2]
-    q = min(max(mean, rules.low), rules.high)
-    r = y - mean
-    weight = float(times)
-    gain = weight * width2
-    if rules.zetas[rules.zetas.size - 1] == 0.0 and (times > 1 or width2 > 1.0):
-        # Averaged over forecasts from N(mean, R²w²): the same for many rounds at once as one after the other.
-        s[EXCESS] += rules.noise**2 * math.log1p(gain)
-    else:
-        s[EXCESS] += weight * ((mean - q) * (2.0 * y - mean - q) + r * r * (gain / (1.0 + gain)))
-    if columns > d + 2:
-        rq = q - forecast
-        s[CROSS] += weight * r * rq / (1.0 + gain)
-        s[SQUARES] += weight * rq * rq / (1.0 + gain)
-        below[d + 2] = q
-    s[COUNT] += weight
-    if late:
-        counts[LATE] = 1  # B is a statement about the order of the decisions
-    below[0] = 0.0
-    for j in range(d):
-        below[j + 1] = X[k, b * d + j]
-    below[d + 1] = y
-    ridge.push(rows, weight, below[:columns])
-    counts[ROTATIONS] += 1
-    if times > 1 or counts[ROTATIONS] >= max(REFRESH_EVERY, d):
-        ridge.refresh(rows)
-        counts[ROTATIONS] = 0
-    factor = sets.factor[b]
-    for j in range(factor.shape[1]):
-        below[j] = X[k, b * d + j] if j < d else 0.0
-    triangle.push(factor, weight, below)
-    s[LOGDET] = triangle.log_determinant(factor, s[SCALE])
-    most = largest_log_determinant(d, rules.log_share)
-    while s[LOGDET] > most:
-        triangle.add_identity(factor, 3.0 * s[SCALE], below)
-        s[SCALE] *= 4.0
-        counts[STEP] += 1
-        s[LOGDET] = triangle.log_determinant(factor, s[SCALE])
-    renew(sets, rules, b)
-
-
-@jit
-def largest_log_determinant(d: int, log_share: float) -> float:
-    """From here on the next scale is better: d log(1 + b*), b* = 4 (1 + 2 (log(1/δ) + 1)/d)."""
-    return d * math.log1p(4.0 * (1.0 + 2.0 * (log_share + 1.0) / d))
-
-
-@jit
-def covers(sets: Sets, rules: Rules, truth: Array, work: Work) -> bool:
-    """Whether the truth is in both sets of every block; of A, whether the noise is where A says it is."""
-    m, d, columns = sets.rows.shape
-    zeta = rules.zetas[sets.index[0]]
-    inside = True
-    noise = work.below
-    for b in range(m):
-        rows, s = sets.rows[b], sets.sums[b]
-        e = s[MIX]
-        total = 0.0
-        for i in range(d):
-            residual = rows[i, d + 1] - (e * rows[i, d + 2] if columns > d + 2 else 0.0)
-            residual /= 1.0 - e
-            for j in range(i, d):
-                residual -= rows[i, j + 1] * truth[b * d + j]
-            total += residual * residual
-        inside &= math.sqrt(total) <= s[RADIUS_B]
-        # Σ x (y − ⟨θ*, x⟩) = Rᵀ(z − Rθ*) + λθ*, in the norm of (V + ℓI)⁻¹
-        for j in range(d):
-            noise[j] = rules.regularization * truth[b * d + j]
-        for i in range(d):
-            residual = rows[i, d + 1]
-            for j in range(i, d):
-                residual -= rows[i, j + 1] * truth[b * d + j]
-            for j in range(i, d):
-                noise[j] += rows[i, j + 1] * residual
-        inside &= triangle.inverse_norm(sets.factor[b], noise) <= s[RADIUS_A] + zeta * math.sqrt(s[COUNT])
-    return inside

@@ -14,7 +14,7 @@ from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD
 from unipac.bandits.sets import kernels
-from unipac.bandits.sets.kernels import Rules, Sets
+from unipac.bandits.sets.kernels import Rules
 from unipac.linalg import ridge, triangle
 from unipac.linalg.levels import REFRESH_EVERY, Levels
 from unipac.linalg.soundness import check_factors
@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 
 class SavedSets(NamedTuple):
-    """What of the sets goes to a file; radii, scales and log-determinants follow from it. No blocks if there are none."""
+    """What of the sets goes to a file; the rest follows from it. There are no blocks if there are no sets."""
 
     rows: Array
     """(m, d, d + 2), or (m, d, d + 3) with forecasts."""
@@ -44,7 +44,7 @@ class SavedSets(NamedTuple):
     """(m, 4): E, M₁, M₂ and n of each block."""
     counts: NDArray[np.int64]
     """(m, 3)."""
-    index: NDArray[np.int64]
+    status: NDArray[np.int64]
     """(2,)."""
 
 
@@ -127,12 +127,12 @@ def saved(memory: Array) -> SavedSets:
     sets, _ = kernels.unpacked(memory)
     d = sets.rows.shape[1]
     factor = np.concatenate((np.triu(sets.factor[:, :, :d]), sets.factor[:, :, -1:]), axis=2)
-    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.index)
+    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.status)
 
 
 def refuted(memory: Array) -> bool:
     """Whether the data of the sets refute the assumptions by themselves."""
-    return bool(memory.size) and bool(kernels.unpacked(memory)[0].index[1])
+    return bool(memory.size) and bool(kernels.unpacked(memory)[0].status[1])
 
 
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
@@ -154,12 +154,12 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
         and told.counts[:, kernels.STEP].max() <= 400
         and told.counts[:, kernels.ROTATIONS].max() <= max(REFRESH_EVERY, d)
         and told.counts[:, kernels.LATE].max() <= 1
-        and 0 <= told.index[0] < len(rules.zetas)
-        and told.index[1] in (0, 1)
+        and 0 <= told.status[0] < len(rules.zetas)
+        and told.status[1] in (0, 1)
     )
     if not sound:
         raise ValueError("the sets are not those of any data")
-    sets.rows[...], sets.counts[...], sets.index[...] = told.rows, told.counts, told.index
+    sets.rows[...], sets.counts[...], sets.status[...] = told.rows, told.counts, told.status
     sets.factor[:, :, :d], sets.factor[:, :, -1] = told.factor[:, :, :d], told.factor[:, :, d]
     sets.sums[:, :4] = told.sums
     for b in range(m):
