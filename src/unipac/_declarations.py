@@ -50,6 +50,12 @@ def tight() -> Any:
     return parameter(default=True, check=check.flag, words=words)
 
 
+def blocks() -> Any:
+    """How many blocks of columns there are."""
+    words = "m: the vectors are m blocks of d/m columns, and an action is zero outside of one; certificates use it"
+    return parameter(default=1, check=check.count, words=words)
+
+
 def replan(default: str) -> Any:
     """When to plan anew."""
     words = 'when to plan anew: "always" before every episode, or "lazy"'

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Self
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
-from unipac._inputs import check_norms
 from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels, learning, state
 from unipac.bandits.levelled.kernels import record
@@ -64,14 +63,14 @@ class Guarded(BanditAgent):
     regularization: float = declare.regularization()
     gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
     tight: bool = declare.tight()
+    blocks: int = declare.blocks()
 
     @classmethod
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
         """As for all agents; the heuristic is LinUCB with α = 1 unless given, as an agent or by name."""
-        heuristic = state.heuristic_for(parameters.pop("heuristic", None), instance, rounds=rounds, seed=seed)
-        return cls(**{"heuristic": heuristic, "noise": instance.noise, "norm": instance.norm, **parameters})
+        return cls(**state.fitting(instance, parameters, rounds=rounds, seed=seed))
 
     def _check_parameters(self) -> None:
         state.check_parameters(self.heuristic, self.regularization, self.action_norm)
@@ -99,7 +98,7 @@ class Guarded(BanditAgent):
         return level <= learning.closed_levels(self.state.levels.rows)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        return state.bounds(self.state, self._scratch.sets(self.state, len(X))[1], X)
+        return state.bounds(self, X)
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         return state.refutation(self.state) or super()._certify(best, ucb, lcb)
@@ -109,7 +108,7 @@ class Guarded(BanditAgent):
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
-            check_norms("actions", X, self.action_norm)
+            self._check_logged(X)
         levels, sets = self.state.levels, self._scratch.sets(self.state, len(X))
         work = self._scratch.choosing(levels, len(X))
         if self._shared:
@@ -125,15 +124,18 @@ class Guarded(BanditAgent):
         known = levels, self._rules, *self._scratch.sets(self.state, 0), x, y, level, times, self._ledger.late
         return learning.learn_one, (*known, self._scratch.learning(levels)), *inner
 
+    def _check_logged(self, X: Array) -> None:
+        state.check_actions(X, self)
+
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        self._check_logged(X)
         if not self._single or len(y) == 0:
             super()._play(X, y, truth, trace)
             return
         levels, (sets, spare) = state.make_room(self, len(y)), self._scratch.sets(self.state, X.shape[-2])
         rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
         refuted = kernels.play(levels, self._rules, sets, spare, *rounds, not self.consistent, record(trace))
-        self._ledger.rounds += len(y)
-        state.refute(self, refuted)
+        state.played(self, len(y), refuted)
 
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._arrays import Array
-from unipac._inputs import LARGEST_REWARD
+from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac.bandits.guarded import kernels, learning
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.agent import LevelledAgent
@@ -55,6 +55,13 @@ def check_parameters(heuristic: Any, regularization: float, action_norm: float) 
     check_ratio(regularization, action_norm)
 
 
+def fitting(instance: BanditInstance, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The parameters of a guard that fits an instance, those that are given first."""
+    heuristic = heuristic_for(parameters.pop("heuristic", None), instance, **more)
+    told = {name: getattr(instance, name) for name in ("noise", "norm", "blocks")}
+    return {"heuristic": heuristic, **told, **parameters}
+
+
 def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
     """An agent as it is; a table of its name and parameters makes one that fits the instance; by default LinUCB."""
     check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
@@ -81,8 +88,9 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     return inner
 
 
-def refute(agent: Any, refuted: bool) -> None:
-    """Let an agent certify nothing from here on, if its bounds were refuted."""
+def played(agent: Any, rounds: int, refuted: bool) -> None:
+    """Count rounds that were played, and let the agent certify nothing from here on if its bounds were refuted."""
+    agent._ledger.rounds += rounds
     if refuted:
         agent._refute()
 
@@ -92,8 +100,16 @@ def refutation(state: State) -> tuple[float, bool] | None:
     return (math.nan, True) if tight.refuted(state.sets) else None
 
 
+def check_actions(X: Array, agent: Any) -> None:
+    """Refuse actions that are too long, or have entries in two blocks."""
+    check_norms("actions", X, agent.action_norm)
+    tight.check_blocks("actions", X, agent.blocks)
+
+
 def rules_of(agent: Any) -> Rules:
-    """The constants of the guard of an agent."""
+    """The constants of the guard of an agent, whose blocks are checked."""
+    tight.check_divides(agent.blocks, agent.dim)
+    tight.check_blocks("fixed_actions", agent._arms, agent.blocks)
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
     shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
     return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
@@ -101,11 +117,7 @@ def rules_of(agent: Any) -> Rules:
 
 def empty_sets(agent: Any) -> Array:
     """The sets behind certificates: A and B with 3δ/16 each, beside δ/2 for the levels and δ/8 for all data."""
-    if not agent.tight:
-        return tight.NONE.copy()
-    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
-    assumed = {name: getattr(agent, name) for name in names}
-    return tight.empty(agent.dim, 1, tight.make_rules(agent.dim, 1, 3 * agent.delta / 16, **assumed))
+    return tight.no_data(agent, 3 * agent.delta / 16) if agent.tight else tight.NONE.copy()
 
 
 def mistake_bound(eps: float, agent: Any) -> float:
@@ -165,12 +177,14 @@ def restored(saved: Saved, agent: Any) -> State:
     return State(levels, tight.restored(saved.sets, empty_sets(agent), rounds))
 
 
-def bounds(state: State, spare: Array, X: Array) -> tuple[Array, Array, Array, Array]:
+def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
     """Mean, width, ucb and lcb of every row of X, by the set of all data and the further sets."""
-    levels = state.levels
-    if state.sets.size:
+    tight.check_blocks("actions", X, agent.blocks)
+    levels = agent.state.levels
+    sets, spare = agent._scratch.sets(agent.state, len(X))
+    if sets is not None:
         out = np.empty((4, len(X)))
-        certify.bound_all(state.sets, spare, levels.rows, 0, float(levels.beta[0]), X, out)
+        certify.bound_all(sets, spare, levels.rows, 0, float(levels.beta[0]), X, out)
         return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)

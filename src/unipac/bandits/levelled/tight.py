@@ -38,6 +38,12 @@ class TightAgent(OptimisticAgent):
     """
 
     tight: bool = declare.tight()
+    blocks: int = declare.blocks()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        sets.check_divides(self.blocks, self.dim)
+        sets.check_blocks("fixed_actions", self._arms, self.blocks)
 
     @property
     def _keeps_sets(self) -> bool:
@@ -60,10 +66,7 @@ class TightAgent(OptimisticAgent):
     def _no_data(self) -> Array:
         if not self._keeps_sets:
             return sets.NONE.copy()
-        share = 3 * self.delta / (8 if self.rule == SINGLE else 16)
-        names = ("noise", "norm", "regularization", "action_norm", "reward_range")
-        assumed = {name: getattr(self, name) for name in names}
-        return sets.empty(self.dim, 1, sets.make_rules(self.dim, 1, share, **assumed))
+        return sets.no_data(self, 3 * self.delta / (8 if self.rule == SINGLE else 16))
 
     # -- state ---------------------------------------------------------------------------------
 
@@ -93,7 +96,11 @@ class TightAgent(OptimisticAgent):
 
     # -- the protocol, compiled ----------------------------------------------------------------
 
+    def _check_logged(self, X: Array) -> None:
+        sets.check_blocks("actions", X, self.blocks)
+
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        self._check_logged(X)
         if not self._known.size:
             return super()._bounds(X)
         out = np.empty((4, len(X)))
@@ -104,6 +111,9 @@ class TightAgent(OptimisticAgent):
         return (math.nan, True) if sets.refuted(self._known) else super()._certify(best, ucb, lcb)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        if self.blocks > 1 and not fixed:
+            check_norms("actions", X, self.action_norm)
+            self._check_logged(X)
         if not self._known.size:
             return super()._decide(X, fixed)
         self._evaluated = self._ledger.next_id
@@ -134,6 +144,7 @@ class TightAgent(OptimisticAgent):
             self._ledger.rounds += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        self._check_logged(X)
         if not self._known.size:
             super()._play(X, y, truth, trace)
             return

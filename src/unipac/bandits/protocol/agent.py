@@ -113,8 +113,10 @@ class BanditAgent(Agent):
         ``rounds`` is for algorithms that must know their ``total_rounds``, ``seed`` for those that draw.
         """
         check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
-        fitting = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed, total_rounds=rounds)
-        return cls(**{"dim": instance.dim, **fitting, **parameters})
+        known = {name: getattr(instance, name) for name in ("noise", "norm", "blocks")}
+        return cls(
+            **{"dim": instance.dim, **accepted(cls, seed=seed, total_rounds=rounds, **known), **parameters}
+        )
 
     # -- what users read -----------------------------------------------------------------------
 

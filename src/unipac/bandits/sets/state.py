@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,11 +193,23 @@ def _check_scale(rows: Array, factor: Array, regularization: float, scale: float
         raise ValueError("the sets have factors that contradict each other")
 
 
-def check_blocks(X: Array, blocks: int) -> None:
-    """Refuse actions with entries in two blocks."""
+def no_data(agent: Any, share: float) -> Array:
+    """The sets of an agent before its first round; A and B have ``share`` of δ each."""
+    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
+    assumed = {name: getattr(agent, name) for name in names}
+    return empty(agent.dim, agent.blocks, make_rules(agent.dim, agent.blocks, share, **assumed))
+
+
+def check_divides(blocks: int, dim: int) -> None:
+    """Refuse blocks that would not be of equal length."""
+    check.require(dim % blocks == 0, "blocks", f"a divisor of dim = {dim}", blocks)
+
+
+def check_blocks(name: str, X: Array, blocks: int) -> None:
+    """Refuse actions, the rows along the last axis, with entries in two blocks."""
     if blocks > 1:
-        used = (X.reshape(len(X), blocks, -1) != 0).any(axis=2).sum(axis=1)
-        bad = np.flatnonzero(used > 1)
-        if len(bad):
-            words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that all actions share)"
-            check.require(False, "actions", words, f"row {bad[0]} with entries in {used[bad[0]]}")
+        used = (X.reshape(-1, blocks, X.shape[-1] // blocks) != 0).any(axis=2).sum(axis=1)
+        if (used > 1).any():
+            words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that actions share)"
+            bad = int((used > 1).argmax())
+            check.require(False, name, words, f"row {bad} with entries in {used[bad]} blocks")
