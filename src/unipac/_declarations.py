@@ -56,6 +56,12 @@ def blocks() -> Any:
     return parameter(default=1, check=check.count, words=words)
 
 
+def misspecification() -> Any:
+    """By how much expected rewards may differ from linear ones."""
+    words = "ζ ≥ 0: expected rewards differ from linear ones by at most ζ; above 0 mistakes are not bounded"
+    return parameter(default=0.0, check=check.nonnegative, words=words)
+
+
 def replan(default: str) -> Any:
     """When to plan anew."""
     words = 'when to plan anew: "always" before every episode, or "lazy"'

@@ -111,6 +111,78 @@ def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
     assert plain.mistake_bound(0.1) == agent.mistake_bound(0.1)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"misspecification": 0.05},
+        {"reward_range": (0.0, 1.0)},
+        {"misspecification": 0.3, "reward_range": (0.0, 1.0)},
+        {"blocks": 3},
+        {"blocks": 3, "misspecification": 0.05, "reward_range": (0.0, 1.0)},
+        {"blocks": 6},
+    ],
+    ids=str,
+)
+def test_blocks_and_misspecification_as_in_the_pseudo_code(more):
+    """Rewards 0 or 1, of actions in one of m blocks; the certificate, ucb and lcb to 1e-8, bounds of all actions too."""
+    rng = np.random.default_rng(7)
+    m, zeta, dim = more.get("blocks", 1), more.get("misspecification", 0.0), 6
+    common = {"noise": 0.5, "regularization": 2.0, "delta": 0.1, "norm": 1.2, "gate": 0.5, **more}
+    agent = unipac.Guarded(unipac.LinUCB(dim), **common)
+    judge = judges.Guarded(dim, judges.Index(dim, radius="constant", alpha=1.0), **common)
+    low, high = more.get("reward_range") or (-np.inf, np.inf)
+    theta = rng.uniform(0, 1, dim) / 2.5
+    for _ in range(150):
+        X = np.zeros((5, m, dim // m))
+        X[np.arange(5), rng.integers(m, size=5)] = rng.uniform(0, 1, (5, dim // m))
+        X = X.reshape(5, dim) / max(1.0, np.linalg.norm(X.reshape(5, dim), axis=1).max())
+        decision, bounds = agent.choose(X), agent.bounds(X)
+        k, level, certificate = judge.choose(X)
+        if near_tie(judge, X):
+            k = decision.index
+        assert (decision.index, decision.level) == (k, level)
+        assert decision.certificate == pytest.approx(certificate, abs=1e-8)
+        ucb = [min(max(judge.sets.ucb(x, judge.by_c), low), high) for x in X]
+        np.testing.assert_allclose(bounds.ucb, ucb, atol=1e-8)
+        lcb = [min(max(judge.sets.lcb(x, judge.by_c), low), high) for x in X]
+        np.testing.assert_allclose(bounds.lcb, lcb, atol=1e-8)
+        assert (decision.ucb, decision.lcb) == pytest.approx((ucb[k], lcb[k]), abs=1e-8)
+        reward = float(rng.random() < theta @ decision.action)
+        agent.update(decision, reward)
+        judge.learn(X[k], reward, level)
+    assert agent.consistent
+    assert agent.mistake_bound(0.1) < np.inf or zeta > 0
+    assert agent.guarantee == ("uniform-PAC" if zeta == 0 else "none")
+
+
+def test_actions_in_two_blocks_are_refused():
+    X = np.array([[1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]])
+    for agent in (
+        unipac.Guarded(unipac.LinUCB(4), blocks=2),
+        unipac.OFUL(4, blocks=2),
+        unipac.NestedOFUL(4, blocks=2),
+    ):
+        before = agent.digest()
+        for call in (
+            lambda agent=agent: agent.choose(X),
+            lambda agent=agent: agent.bounds(X),
+            lambda agent=agent: agent.play(X, np.zeros((3, 2))),
+            lambda agent=agent: agent.absorb(X, np.zeros(2)),
+        ):
+            with pytest.raises(ValueError, match="zero outside of one of 2 blocks"):
+                call()
+        assert agent.digest() == before
+        agent.update(agent.choose(X[:1]), 0.5)
+    for wrong, words in (
+        ({"blocks": 3}, "a divisor of dim = 4"),
+        ({"misspecification": 0.1, "tight": False}, "be 0 without"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            unipac.OFUL(4, **wrong)
+        with pytest.raises(ValueError, match=words):
+            unipac.Guarded(unipac.LinUCB(4), **wrong)
+
+
 def test_three_thousand_rounds_with_a_greedy_heuristic_that_is_wrong():
     agent, judge = pair("greedy", 2, gate=4.0, regularization=2.0, noise=0.3)
     X = np.repeat(np.array([[[1.0, 0.0], [0.0, 1.0]]]), 3000, axis=0)

@@ -64,6 +64,7 @@ class Guarded(BanditAgent):
     gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
+    misspecification: float = declare.misspecification()
 
     @classmethod
     def made_for(

@@ -177,10 +177,13 @@ def _verdict(
     levels: Levels, rules: Rules, known: tight.Open | None, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
     """As ``verdict``, with ``sets`` by name."""
-    beta = levels.beta[0]
+    beta, zeta = levels.beta[0], 0.0
+    if known is not None:
+        zeta = known.rules.zetas[known.sets.status[0]]
+        beta += zeta * math.sqrt(levels.size[0])
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
-    reach = rules.norm * rules.action_norm
-    ucb, lcb = mean + beta * width, mean - beta * width
+    reach = rules.norm * rules.action_norm + zeta
+    ucb, lcb = mean + beta * width + zeta, mean - beta * width - zeta
     refuted = False
     if known is not None:
         tight.look(known.sets, X, known.work)
@@ -199,7 +202,8 @@ def _verdict(
         for i in range(work.means.size):
             best = max(best, work.means[i] + beta * math.sqrt(work.all_width2[i]))
         certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
-    certificate = by_levels(levels, k, last, certificate, work)
+    if zeta == 0.0:  # levels are about linear rewards
+        certificate = by_levels(levels, k, last, certificate, work)
     if known is not None:
         for i in range(work.means.size):
             known.work.outer[0, i], known.work.outer[1, i] = work.means[i], work.all_width2[i]
@@ -280,8 +284,11 @@ def play(
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
-            record.covered[t] = covers(levels, closed, truth)
-            if sets is not None:
+            if sets is None:
+                record.covered[t] = covers(levels, closed, 0.0, truth)
+            else:
+                zeta = known.rules.zetas[known.sets.status[0]]
+                record.covered[t] = covers(levels, closed, zeta, truth)
                 record.covered[t] &= covered_by_sets(known.sets, known.rules, truth, known.work)
         look(levels, X, work)
         k, level, count, last = guard(levels, closed, X, work)

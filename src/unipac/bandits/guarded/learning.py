@@ -168,19 +168,22 @@ def learn(
 
 
 @jit
-def covers(levels: Levels, closed: int, truth: Array) -> bool:
-    """Whether the truth lies in all sets."""
-    inside = True
-    for i in range(closed + 1):
-        inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+def covers(levels: Levels, closed: int, zeta: float, truth: Array) -> bool:
+    """Whether the truth lies in all sets; those of the levels are about linear rewards."""
+    radius = levels.beta[0] + zeta * math.sqrt(levels.size[0])
+    inside = ridge.distance(levels.rows[0], truth) <= radius
+    if zeta == 0.0:
+        for i in range(1, closed + 1):
+            inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]
     return inside
 
 
 @jit
 def covers_all(levels: Levels, sets: Array | None, spare: Array, truth: Array) -> bool:
     """The same, of the sets behind certificates too."""
-    inside = covers(levels, closed_levels(levels.rows), truth)
-    if sets is not None:
-        known, assumed = tight.unpack(sets)
-        inside &= covered_by_sets(known, assumed, truth, tight.workspace(spare, int(np.int64(0)), known))
-    return inside
+    closed = closed_levels(levels.rows)
+    if sets is None:
+        return covers(levels, closed, 0.0, truth)
+    known = tight.opened(sets, spare, int(np.int64(0)))
+    inside = covered_by_sets(known.sets, known.rules, truth, known.work)
+    return inside and covers(levels, closed, known.rules.zetas[known.sets.status[0]], truth)

@@ -107,9 +107,8 @@ def check_actions(X: Array, agent: Any) -> None:
 
 
 def rules_of(agent: Any) -> Rules:
-    """The constants of the guard of an agent, whose blocks are checked."""
-    tight.check_divides(agent.blocks, agent.dim)
-    tight.check_blocks("fixed_actions", agent._arms, agent.blocks)
+    """The constants of the guard of an agent, whose parameters are checked."""
+    tight.check_parameters(agent, agent.tight)
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
     shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
     return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
@@ -121,7 +120,9 @@ def empty_sets(agent: Any) -> Array:
 
 
 def mistake_bound(eps: float, agent: Any) -> float:
-    """As ``theory.guarded_mistake_bound``, with the arguments of an agent."""
+    """As ``theory.guarded_mistake_bound``, with the arguments of an agent; infinite if rewards need not be linear."""
+    if agent.misspecification > 0.0:
+        return math.inf + check.positive("eps", eps)
     names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
     return guarded_mistake_bound(eps, agent.dim, **{name: getattr(agent, name) for name in names})
 
@@ -184,7 +185,8 @@ def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
     sets, spare = agent._scratch.sets(agent.state, len(X))
     if sets is not None:
         out = np.empty((4, len(X)))
-        certify.bound_all(sets, spare, levels.rows, 0, float(levels.beta[0]), X, out)
+        radius = float(levels.beta[0]) + agent.misspecification * math.sqrt(levels.size[0])
+        certify.bound_all(sets, spare, levels.rows, 0, radius, X, out)
         return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)

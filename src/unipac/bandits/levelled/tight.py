@@ -39,11 +39,11 @@ class TightAgent(OptimisticAgent):
 
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
+    misspecification: float = declare.misspecification()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        sets.check_divides(self.blocks, self.dim)
-        sets.check_blocks("fixed_actions", self._arms, self.blocks)
+        sets.check_parameters(self, self._keeps_sets)
 
     @property
     def _keeps_sets(self) -> bool:

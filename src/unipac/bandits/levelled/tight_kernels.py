@@ -33,18 +33,23 @@ from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval
 from unipac.bandits.sets.kernels import Rules, Sets, Work
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.linalg import ridge
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.levels import SINGLE, Levels, level_of, top
 from unipac.theory.kernels import mixture as _mixture
 
 
 @jit
-def radius_c(levels: Levels, S: int, confidence: Confidence) -> float:
+def radius_c(levels: Levels, S: int, confidence: Confidence, zeta: float) -> float:
     """The radius of the set of all data behind certificates; that of a single set is for choices."""
     c = confidence
+    rounds = int(np.int64(0))
+    for i in range(S):
+        rounds += levels.size[i]
+    radius = levels.beta[S - 1]
     if c.rule == SINGLE:
-        return _mixture(levels.logdet[0], c.outer_delta, c.noise, c.norm, c.regularization)
-    return float(levels.beta[S - 1])
+        radius = _mixture(levels.logdet[0], c.outer_delta, c.noise, c.norm, c.regularization)
+    return float(radius + zeta * math.sqrt(rounds))
 
 
 @inlined
@@ -127,10 +132,11 @@ def _decide(
     """The choice among the rows of X, and what is known of it."""
     tight.look(sets, X, work)
     k, best = _select(levels, S, confidence, sets, rules, X, work, s)
-    c = radius_c(levels, S, confidence)
-    if confidence.rule == SINGLE:
-        mean, width = s.means[0], math.sqrt(s.width2[0])
-        ucb, lcb = mean + c * width, mean - c * width
+    zeta = rules.zetas[sets.status[0]]
+    c = radius_c(levels, S, confidence, zeta)
+    if confidence.rule == SINGLE or zeta > 0.0:  # inner levels are about linear rewards
+        mean, width = s.means[S - 1], math.sqrt(s.width2[S - 1])
+        ucb, lcb = mean + c * width + zeta, mean - c * width - zeta
     else:
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         mean, width = s.means[attained], math.sqrt(s.width2[attained])
@@ -138,12 +144,13 @@ def _decide(
     if upper < ucb:
         mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
     ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
-    reach = confidence.norm * confidence.action_norm
+    reach = confidence.norm * confidence.action_norm + zeta
     refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
     found = math.nan
     if not refuted:
         most = 2.0 * reach
-        if confidence.scale == 1.0 and (confidence.rule != SINGLE or confidence.radius != DETERMINANT):
+        paper = confidence.rule == SINGLE and confidence.radius == DETERMINANT
+        if confidence.scale == 1.0 and zeta == 0.0 and not paper:
             most = min(most, max(min(best, confidence.high) - lcb, 0.0))  # no action has a larger index
         found = certificate(sets, rules, levels.rows, S - 1, c, X, k, lcb, most, work)
     level = 1 if confidence.rule == SINGLE else level_of(s.width2, S)
@@ -174,8 +181,10 @@ def bound_all(state: State, memory: Array, spare: Array, X: Array, out: Array) -
     state[_mark(levels, state)] = 0.0
     s = scratch(state, levels)
     S = top(levels)
-    bound_by_sets(memory, spare, levels.rows, S - 1, radius_c(levels, S, confidence), X, out)
-    if S > 1:
+    sets, rules = tight.unpack(memory)
+    zeta = rules.zetas[sets.status[0]]
+    bound_by_sets(memory, spare, levels.rows, S - 1, radius_c(levels, S, confidence, zeta), X, out)
+    if S > 1 and zeta == 0.0:
         for k in range(X.shape[0]):
             evaluate_one(levels, S, X[k], s.means, s.width2)
             ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
@@ -237,7 +246,11 @@ def play(
             return t, any_refuted
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
-            record.covered[t] = _covers(levels, changed, S, truth, inside)
+            zeta = rules.zetas[sets.status[0]]
+            c = radius_c(levels, S, confidence, zeta)
+            record.covered[t] = ridge.distance(levels.rows[S - 1], truth) <= c
+            if confidence.rule != SINGLE and zeta == 0.0:
+                record.covered[t] &= _covers(levels, changed, S, truth, inside)
             record.covered[t] &= covered_by_sets(sets, rules, truth, work)
         choice = _decide(levels, S, confidence, sets, rules, X, work, s)
         k = choice.chosen

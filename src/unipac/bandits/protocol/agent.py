@@ -312,10 +312,10 @@ class BanditAgent(Agent):
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         """The certificate, if no ucb exceeds ``best``; whether the bounds contradict each other or ‖θ‖ ≤ S."""
-        largest = 2.0 * getattr(self, "norm", math.inf) * self.action_norm  # 2SL, whatever was seen
-        if contradict(lcb, ucb, largest / 2):
+        reach = getattr(self, "norm", math.inf) * self.action_norm + getattr(self, "misspecification", 0.0)
+        if contradict(lcb, ucb, reach):
             return math.nan, True
-        return min(max(best - lcb, 0.0), largest), False
+        return min(max(best - lcb, 0.0), 2.0 * reach), False  # 2SL, whatever was seen
 
     def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """As ``_bounds``, within the range of the rewards."""

@@ -197,12 +197,16 @@ def no_data(agent: Any, share: float) -> Array:
     """The sets of an agent before its first round; A and B have ``share`` of δ each."""
     names = ("noise", "norm", "regularization", "action_norm", "reward_range")
     assumed = {name: getattr(agent, name) for name in names}
+    assumed["misspecification"] = (agent.misspecification,)
     return empty(agent.dim, agent.blocks, make_rules(agent.dim, agent.blocks, share, **assumed))
 
 
-def check_divides(blocks: int, dim: int) -> None:
-    """Refuse blocks that would not be of equal length."""
-    check.require(dim % blocks == 0, "blocks", f"a divisor of dim = {dim}", blocks)
+def check_parameters(agent: Any, kept: bool) -> None:
+    """Refuse blocks of unequal length, and ζ > 0 where no sets are ``kept`` that know it."""
+    dim, zeta = agent.dim, agent.misspecification
+    check.require(dim % agent.blocks == 0, "blocks", f"a divisor of dim = {dim}", agent.blocks)
+    check.require(kept or zeta == 0.0, "misspecification", "0 without the sets of tight=True", zeta)
+    check_blocks("fixed_actions", agent._arms, agent.blocks)
 
 
 def check_blocks(name: str, X: Array, blocks: int) -> None:
