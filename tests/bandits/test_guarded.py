@@ -124,7 +124,7 @@ def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
     ids=str,
 )
 def test_blocks_and_misspecification_as_in_the_pseudo_code(more):
-    """Rewards 0 or 1, of actions in one of m blocks; the certificate, ucb and lcb to 1e-8, bounds of all actions too."""
+    """Rewards 0 or 1, of actions in one of m blocks; certificate, ucb and lcb to 1e-8, bounds of all actions too."""
     rng = np.random.default_rng(7)
     m, zeta, dim = more.get("blocks", 1), more.get("misspecification", 0.0), 6
     common = {"noise": 0.5, "regularization": 2.0, "delta": 0.1, "norm": 1.2, "gate": 0.5, **more}

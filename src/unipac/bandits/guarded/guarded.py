@@ -27,7 +27,6 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._parameters import Converted
 from unipac.bandits.guarded import kernels, learning, state
-from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets.state import State
@@ -130,13 +129,10 @@ class Guarded(BanditAgent):
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_logged(X)
-        if not self._single or len(y) == 0:
+        if self._single and len(y) > 0:
+            state.play(self, X, y, truth, trace)
+        else:
             super()._play(X, y, truth, trace)
-            return
-        levels, (sets, spare) = state.make_room(self, len(y)), self._scratch.sets(self.state, X.shape[-2])
-        rounds = self._inner._memory, self._shared, X[None] if X.ndim == 2 else X, y, truth
-        refuted = kernels.play(levels, self._rules, sets, spare, *rounds, not self.consistent, record(trace))
-        state.played(self, len(y), refuted)
 
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""

@@ -171,7 +171,7 @@ def learn(
 def covers(levels: Levels, closed: int, zeta: float, truth: Array) -> bool:
     """Whether the truth lies in all sets; those of the levels are about linear rewards."""
     radius = levels.beta[0] + zeta * math.sqrt(levels.size[0])
-    inside = ridge.distance(levels.rows[0], truth) <= radius
+    inside = bool(ridge.distance(levels.rows[0], truth) <= radius)
     if zeta == 0.0:
         for i in range(1, closed + 1):
             inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]

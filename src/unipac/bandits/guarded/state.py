@@ -16,9 +16,10 @@ from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac.bandits.guarded import kernels, learning
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.agent import LevelledAgent
+from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
-from unipac.bandits.protocol.records import Level
+from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets import certify, state as tight
 from unipac.bandits.sets.state import SavedSets, State
 from unipac.envs import BanditInstance
@@ -88,9 +89,12 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     return inner
 
 
-def played(agent: Any, rounds: int, refuted: bool) -> None:
-    """Count rounds that were played, and let the agent certify nothing from here on if its bounds were refuted."""
-    agent._ledger.rounds += rounds
+def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+    """Rounds of a guard over a single regression, compiled, into a trace."""
+    levels, (sets, spare) = make_room(agent, len(y)), agent._scratch.sets(agent.state, X.shape[-2])
+    rounds = agent._inner._memory, agent._shared, X[None] if X.ndim == 2 else X, y, truth
+    refuted = kernels.play(levels, agent._rules, sets, spare, *rounds, not agent.consistent, record(trace))
+    agent._ledger.rounds += len(y)
     if refuted:
         agent._refute()
 

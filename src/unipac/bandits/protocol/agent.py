@@ -204,8 +204,8 @@ class BanditAgent(Agent):
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
         With ``times`` it counts as that many rounds with this action and this reward, in one exact step, where
-        ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
-        of noise. With ``noise``, where ``weighs``, its noise has this scale instead of the agent's own.
+        ``counts_many``; for the bounds to stay valid it must then be their mean, or free of noise. With ``noise``,
+        where ``weighs``, its noise has this scale instead of the agent's own.
         """
         value = reward if type(reward) is float else checked_reward(reward)
         if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
@@ -242,7 +242,7 @@ class BanditAgent(Agent):
     ) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
-        The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
+        Bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward. With ``levels``,
         (m,), those of the decisions, the rounds are ones that an equal agent decided: then the same is learned, bit
         for bit, as by its updates in this order. ``late``, (m,): which rewards came after that of a younger one.
@@ -260,7 +260,7 @@ class BanditAgent(Agent):
         truth: ArrayLike | None = None,
         noise: ArrayLike | None = None,
     ) -> Trace:
-        """Choose and learn for T rounds: the same as a loop of choose and update, compiled where it can be.
+        """Choose and learn for T rounds, traced: the same as a loop of choose and update, compiled where it can be.
 
         Args:
             actions: (T, n, d), or (n, d) if every round offers the same actions; or an instance from
@@ -273,9 +273,6 @@ class BanditAgent(Agent):
             truth: μ*; then the trace says in which rounds it was in all confidence sets.
             noise: (T,), the scale of the noise of each round, where ``weighs``; with arrays only. An instance
                 whose rounds differ in it hands it on by itself.
-
-        Returns:
-            What happened in each round.
         """
         return many.play(self, actions, rewards, rounds, seed, start, truth, noise)
 
