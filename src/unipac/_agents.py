@@ -26,7 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 LARGEST_SUM = 1e120
 """Larger sums of rewards are refused; the square of this number does not overflow."""
 
-__all__ = ["Agent", "accepted", "agent", "check_like", "described", "load", "parameter"]
+__all__ = ["Agent", "accepted", "agent", "check_like", "copied", "described", "load", "parameter"]
 
 
 class Agent:
@@ -60,8 +60,8 @@ class Agent:
 
     @property
     def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the agent's assumptions."""
-        return False
+        """Whether there are certificates, proven under the agent's assumptions; where it is False they are NaN."""
+        return self._proven and self.consistent
 
     @property
     def consistent(self) -> bool:
@@ -75,10 +75,15 @@ class Agent:
         The latter if its bounds are unproven, its bonus is scaled, or rewards need not be linear.
         """
         as_proven = getattr(self, "bonus_scale", 1.0) == 1.0 and getattr(self, "misspecification", 0.0) == 0.0
-        proven = self.certified and as_proven
+        proven = self._proven and as_proven
         return self.theorem if proven else "none"
 
     # -- what a kind or an algorithm writes ----------------------------------------------------
+
+    @property
+    def _proven(self) -> bool:
+        """Whether bounds are proven under the agent's assumptions; there may be no certificate all the same."""
+        return False
 
     def _check_parameters(self) -> None:
         """Check several parameters together, or the form of one; may set attributes."""
@@ -231,6 +236,13 @@ def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], rand
         return generator
     parts = zip(model._fields, model, strict=True)
     return type(model)(*(_unflattened(f"{name}.{field}", part, arrays, random) for field, part in parts))
+
+
+def copied(value: Any) -> Any:
+    """A state with arrays of its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return type(value)(*map(copied, value))
 
 
 def check_like(value: Any, model: Any, name: str = "state") -> None:

@@ -95,9 +95,9 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
     return number
 
 
-def natural(name: str, value: SupportsIndex) -> int:
-    """An integer from 0 on, such as a seed."""
-    return count(name, value, least=0)
+def seed(name: str, value: SupportsIndex) -> int:
+    """A seed: an integer from 0 on, of at most 128 bits, as the system draws them."""
+    return count(name, value, least=0, most=2**128 - 1)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:

@@ -30,8 +30,8 @@ def regularization() -> Any:
 
 
 def seed(words: str) -> Any:
-    """A seed; ``words`` says what it is for."""
-    return parameter(default=0, check=lambda name, value: check.count(name, value, least=0), words=words)
+    """A seed of at most 128 bits; ``words`` says what it is for."""
+    return parameter(default=0, check=check.seed, words=words)
 
 
 def bonus_scale() -> Any:

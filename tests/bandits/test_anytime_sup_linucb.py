@@ -97,7 +97,7 @@ def test_forgotten_decisions_count_where_the_radius_counts_rounds(radius):
     part = delta / 2 / (2 if radius == "both" else 1)
     seen = []
     for k in (301, 1001):
-        while agent._number() < k - 1:
+        while agent._ledger.number() < k - 1:
             agent.forget(agent.choose(X))
         seen.append(agent._radius(1, 40))
         assert seen[-1] == pytest.approx(np.sqrt(2 * np.log(2 * 79 * k * (k + 1) / part)) + 1.0, rel=1e-12)

@@ -135,10 +135,12 @@ def test_predictions_are_sentences_with_numbers(played):
         assert finding.verdict in str(finding).replace("Seen", "seen").replace("Not", "not")
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_full_runs_have_twenty_seeds_where_chance_plays_a_part(name):
-    for experiment in EXPERIMENTS[name]:
-        small, full = experiment.spec(), experiment.spec(full=True)
-        assert small.seeds <= full.seeds
-        timed = experiment.name == "e15-compute"
-        assert full.seeds >= 20 or full.seeds == 1 or timed
+EACH = {experiment.name: experiment for group in EXPERIMENTS.values() for experiment in group}
+
+
+@pytest.mark.parametrize("experiment", EACH.values(), ids=EACH)
+def test_full_runs_have_twenty_seeds_where_chance_plays_a_part(experiment):
+    small, full = experiment.spec(), experiment.spec(full=True)
+    assert small.seeds <= full.seeds
+    timed = experiment.name == "e15-compute"
+    assert full.seeds >= 20 or full.seeds == 1 or timed

@@ -84,7 +84,7 @@ class AnytimeSupLinUCB(EliminatingAgent):
         return level if level <= last else (last if self.nested and last > 0 else MISSING)
 
     def _radius(self, level: int, n: int) -> float:
-        entry, k = self._entry(level), self._number() + 1  # forgotten decisions count
+        entry, k = self._entry(level), self._ledger.number() + 1  # forgotten decisions count
         share = radii.level_delta(self._share, level)
         if self.radius == "mixture":
             return self._mixture(entry, share)

@@ -62,4 +62,4 @@ class BallOFUL(OptimisticAgent):
         tied = np.flatnonzero(ucb >= ucb.max() - TIE * scale)
         if len(tied) == 1:
             return int(tied[0]), 1
-        return int(tied[np.random.default_rng((self.seed, self._number())).integers(len(tied))]), 1
+        return int(tied[np.random.default_rng((self.seed, self._ledger.number())).integers(len(tied))]), 1

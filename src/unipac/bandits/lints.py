@@ -64,6 +64,6 @@ class LinTS(RegressionsAgent):
 
     def _choose(self, X: Array) -> tuple[int, int]:
         d, rows = self.dim, self.state.rows[0]
-        sampler = np.random.default_rng((self.seed, self._number()))
+        sampler = np.random.default_rng((self.seed, self._ledger.number()))
         drawn = rows[:, d + 1] + self._spread() * sampler.standard_normal(d)
         return int((X @ (np.tril(rows[:, :d]).T @ drawn)).argmax()), 1

@@ -39,8 +39,9 @@ class Deployment:
     0
 
     Every reward is learned when its window ends, in the order of the decisions, whatever it is and whenever it came:
-    then its delay does not depend on it, and bounds hold. With ``window=None`` it is learned when it comes, which
-    is valid if the time of arrival does not depend on the reward.
+    then bounds hold, even if what is offered depends on rewards that are not learned yet. With ``window=None`` it is
+    learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
+    reward arrives next depends on the noise of outstanding rewards.
 
     What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call.
 
@@ -265,7 +266,7 @@ class Deployment:
         given = actions.vectors if type(actions) is Actions else actions
         X = action_array("actions", given, self._agent.dim)
         with self._lock:
-            check.require(self._agent.certified, "agent", "certified, for verdicts", self._agent)
+            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
             bounds = self._agent.bounds(X)
             if not self._agent.consistent:
                 self._settling.clear()

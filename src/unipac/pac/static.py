@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac.linalg.design import Span
@@ -36,7 +36,7 @@ class StaticSearch(BestArm):
     {parameters}
     """
 
-    seed: int = parameter(default=0, check=check.natural, words="for breaking ties")
+    seed: int = declare.seed("for breaking ties")
     growth: float = parameter(
         default=1.1,
         check=check.positive,

@@ -20,7 +20,7 @@ def test_psrl_draws_from_the_posterior_and_plays_the_best_policy():
     drawn = np.zeros((draws, S))
     for k in range(draws):
         rng = np.random.default_rng([9, k])
-        p, others, shares = psrl.sample(counts, S, 0.0, 1.0, rng, np.empty(S))
+        p, others, shares, _ = psrl.sample(counts, S, 0.0, 1.0, rng)
         for e in range(2):
             drawn[k, counts.following[e]] += p[e]
         drawn[k, 0] += shares[0].sum()  # of all states not seen; here it is one
@@ -40,8 +40,8 @@ def test_psrl_plans_in_the_model_it_drew():
     agent = PSRL(S, A, horizon=H, homogeneous=True, seed=5)
     for k in range(200):
         plan = agent._plan()
-        rng, means, counts = np.random.default_rng([5, k]), np.empty(S * A), agent.state.counts
-        p, others, shares = psrl.sample(counts, S, 0.0, 1.0, rng, means)
+        rng, counts = np.random.default_rng([5, k]), agent.state.counts
+        p, others, shares, means = psrl.sample(counts, S, 0.0, 1.0, rng)
         P = np.zeros((S * A, S))
         for cell in range(S * A):
             np.add.at(P[cell], others[cell], shares[cell])

@@ -50,11 +50,13 @@ class Guarded(BanditAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-    certified = True
+    _proven = True
     counts_many = True
     moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 
     dim: int = dataclasses.field(init=False, default=0)
+    learns_in = ("state", "_inner")
+
     heuristic: Converted[BanditAgent, Any] = parameter(words="a fresh bandit agent, copied", kw_only=False)
     delta: float = declare.delta()
     noise: float = declare.noise()
@@ -87,6 +89,11 @@ class Guarded(BanditAgent):
         self._scratch, self._inner = state.Scratch(), state.inner_of(self.heuristic, self._ledger)
         return State(state.empty(self.dim, self._rules), state.empty_sets(self))
 
+    def _own_what_is_learned(self) -> None:
+        super()._own_what_is_learned()
+        self._inner = self._inner._twin()
+        state.give(self._ledger, self._inner)
+
     def _saved(self) -> state.Saved:
         return state.saved(self.state, self._inner._saved())
 
@@ -109,20 +116,14 @@ class Guarded(BanditAgent):
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:
             self._check_logged(X)
-        levels, sets = self.state.levels, self._scratch.sets(self.state, len(X))
-        work = self._scratch.choosing(levels, len(X))
-        if self._shared:
-            return kernels.decide(levels, self._rules, *sets, self._inner._confidence, X, work)
-        k, level, count, last = kernels.look_and_guard(levels, X, work)
-        k = state.picked(self._inner, X, work.alive[:count]) if k < 0 else k
-        return k, level, *kernels.verdict(levels, self._rules, *sets, X, k, last, work)
+        return state.decide(self, X)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
-        inner = () if self._shared else (state.learned(self._inner, x, y, times),)
+        inner = [] if self._shared else state.learning(self, x, y, times)
         levels = state.make_room(self, times)
         known = levels, self._rules, *self._scratch.sets(self.state, 0), x, y, level, times, self._ledger.late
-        return learning.learn_one, (*known, self._scratch.learning(levels)), *inner
+        return [*inner, (learning.learn_one, *known, self._scratch.learning(levels))]
 
     def _check_logged(self, X: Array) -> None:
         state.check_actions(X, self)

@@ -267,8 +267,8 @@ def play(
     truth: Array,
     refuted: bool,
     record: single.Record,
-) -> bool:
-    """Rounds on actions (T, n, d), or (1, n, d), and rewards (T, n); whether bounds were refuted, then or before.
+) -> tuple[int, bool]:
+    """Rounds on actions (T, n, d), or (1, n, d), and rewards (T, n): T, and whether bounds are refuted, now or before.
 
     ``heuristic`` is the memory of one regression; ``shared``: it is the one on all data that the guard has itself.
     """
@@ -316,4 +316,4 @@ def play(
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)
             single.learn(inner, once, confidence, x, y, once, s)
-    return refuted
+    return rewards.shape[0], refuted

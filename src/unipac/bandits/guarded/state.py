@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._arrays import Array
+from unipac._atomic import Change, commit
 from unipac._inputs import LARGEST_REWARD, check_norms
-from unipac.bandits.guarded import kernels, learning
+from unipac.bandits.guarded import kernels, learning as compiled
 from unipac.bandits.guarded.learning import Rules
-from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
@@ -89,14 +89,25 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     return inner
 
 
+def decide(agent: Any, X: Array) -> tuple[int, int, float, float, float, float, float, bool]:
+    """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
+    levels, rules, inner = agent.state.levels, agent._rules, agent._inner
+    sets, work = agent._scratch.sets(agent.state, len(X)), agent._scratch.choosing(levels, len(X))
+    if agent._shared:
+        return kernels.decide(levels, rules, *sets, inner._confidence, X, work)
+    k, level, count, last = kernels.look_and_guard(levels, X, work)
+    k = picked(inner, X, work.alive[:count]) if k < 0 else k
+    return k, level, *kernels.verdict(levels, rules, *sets, X, k, last, work)
+
+
 def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:
     """Rounds of a guard over a single regression, compiled, into a trace."""
     levels, (sets, spare) = make_room(agent, len(y)), agent._scratch.sets(agent.state, X.shape[-2])
     rounds = agent._inner._memory, agent._shared, X[None] if X.ndim == 2 else X, y, truth
-    refuted = kernels.play(levels, agent._rules, sets, spare, *rounds, not agent.consistent, record(trace))
-    agent._ledger.rounds += len(y)
-    if refuted:
-        agent._refute()
+    sound, told = agent.consistent, record(trace)
+    _, refuted = agent._ledger.run(kernels.play, levels, agent._rules, sets, spare, *rounds, not sound, told)
+    if refuted and sound:
+        agent._warn_of_refutation()
 
 
 def refutation(state: State) -> tuple[float, bool] | None:
@@ -142,8 +153,8 @@ def _capacity(rules: Rules, rounds: int) -> int:
 def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
     levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
-    learning.set_radii(levels, rules, 0, 0)
-    learning.close(levels, 0, rounds, rules)
+    compiled.set_radii(levels, rules, 0, 0)
+    compiled.close(levels, 0, rounds, rules)
     return levels
 
 
@@ -159,7 +170,7 @@ def make_room(agent: Any, rounds: int) -> Levels:
 def saved(state: State, heuristic: Any) -> Saved:
     """What goes to a file."""
     levels = state.levels
-    used = learning.closed_levels(levels.rows) + 1
+    used = compiled.closed_levels(levels.rows) + 1
     parts = levels.rows[:used], levels.size[:used], levels.rotations[:used]
     return Saved(*parts, tight.saved(state.sets), heuristic)
 
@@ -168,7 +179,7 @@ def restored(saved: Saved, agent: Any) -> State:
     """The levels and sets of a file; a ``ValueError`` if no data could have led to them."""
     dim, rules, rounds = agent.dim, agent._rules, agent.rounds
     levels = empty(dim, rules, rounds)
-    closed = learning.closed_levels(levels.rows)
+    closed = compiled.closed_levels(levels.rows)
     shapes = [array.shape for array in saved[:3]]
     sound = shapes == [(closed + 1, dim, dim + 2), (closed + 1,), (closed + 1,)]
     if not sound or saved.size.min() < 0 or saved.size[0] != rounds or saved.rotations.min() < 0:
@@ -178,7 +189,7 @@ def restored(saved: Saved, agent: Any) -> State:
     for i in range(closed + 1):
         check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
-    learning.set_radii(levels, rules, 0, closed)
+    compiled.set_radii(levels, rules, 0, closed)
     return State(levels, tight.restored(saved.sets, empty_sets(agent), rounds))
 
 
@@ -202,7 +213,7 @@ def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
 def listed(levels: Levels, rules: Rules) -> list[Level]:
     """Explored rounds, the proven bound on them, and radius of each closed level."""
     dim, found = levels.rows.shape[1], []
-    for i in range(1, learning.closed_levels(levels.rows) + 1):
+    for i in range(1, compiled.closed_levels(levels.rows) + 1):
         bound = level_size(dim, i, rules.regularization, rules.action_norm)
         found.append(Level(i, int(levels.size[i]), bound, float(levels.beta[i])))
     return found
@@ -217,7 +228,7 @@ class Scratch:
     def __init__(self) -> None:
         self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
-        self._learning: dict[int, learning.Scratch] = {}
+        self._learning: dict[int, compiled.Scratch] = {}
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
         """For a choice among n actions."""
@@ -233,11 +244,11 @@ class Scratch:
         sets = state.sets
         return (sets, self._spare.room(n, sets)) if sets.size else (None, tight.NONE)
 
-    def learning(self, levels: Levels) -> learning.Scratch:
+    def learning(self, levels: Levels) -> compiled.Scratch:
         """For a round to be learned."""
         capacity, dim, _ = levels.rows.shape
         if capacity not in self._learning:
-            self._learning = {capacity: learning.scratch(capacity, dim)}
+            self._learning = {capacity: compiled.scratch(capacity, dim)}
         return self._learning[capacity]
 
 
@@ -259,53 +270,22 @@ def picked(heuristic: BanditAgent, X: Array, alive: NDArray[np.int64]) -> int:
     return int(alive[index])
 
 
-def learned(heuristic: BanditAgent, x: Array, y: float, times: int) -> Any:
-    """The heuristic after a round; that which is given has learned nothing, whatever is raised."""
-    step = heuristic._learn(x, y, 0, times)
-    if step is None:
-        raise TypeError(
-            f"_learn of {type(heuristic).__name__} must return a new state, or (kernel, arguments)"
-        )
-    if type(step) is not tuple:
-        other = _shallow(heuristic)
-        other.state = step
-        return other
-    other = _twin(heuristic)
-    kernel, arguments, *inner = other._learn(x, y, 0, times)
-    if inner:
-        other._inner = inner[0]
-    kernel(*arguments)
-    return other
+def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
+    """The changes by which the heuristic of a guard learns a round.
+
+    A user's heuristic may run Python as it learns, where an exception can come at any moment: so a copy of it learns,
+    and takes its place.
+    """
+    heuristic: BanditAgent = guard._inner
+    if AGENTS.get(type(heuristic).__name__) is type(heuristic):
+        return heuristic._changes(heuristic._learn(x, y, 0, times))
+    other = heuristic._twin()
+    give(heuristic._ledger, other)
+    commit(other._changes(other._learn(x, y, 0, times)))
+    return [(setattr, guard, "_inner", other)]
 
 
 def give(ledger: Ledger, agent: Any) -> None:
     """Let an agent, and the ones inside it, count and draw as their guard does."""
     while agent is not None:
         agent._ledger, agent = ledger, getattr(agent, "_inner", None)
-
-
-def _shallow(heuristic: BanditAgent) -> Any:
-    """Another object with the same attributes."""
-    other = object.__new__(type(heuristic))
-    other.__dict__.update(heuristic.__dict__)
-    return other
-
-
-def _twin(heuristic: BanditAgent) -> Any:
-    """An equal agent with a state of its own, that shares the ledger."""
-    if AGENTS.get(type(heuristic).__name__) is not type(heuristic):  # who knows what a user's agent holds
-        other = type(heuristic)(**heuristic.parameters)
-        give(heuristic._ledger, other)
-        other.state = other._restored(copy.deepcopy(heuristic._saved()))
-        return other
-    other = _shallow(heuristic)
-    if isinstance(heuristic, LevelledAgent):
-        heuristic._lend(other)
-    else:
-        other.state = _copied(other.state)
-    return other
-
-
-def _copied(state: Any) -> Any:
-    """A state of its own: a named tuple of arrays and of such tuples."""
-    return state.copy() if isinstance(state, np.ndarray) else type(state)(*map(_copied, state))

@@ -51,6 +51,10 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
+    learns_in: ClassVar[tuple[str, ...]] = (
+        "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated"
+    )  # fmt: skip
+
     regularization: float = declare.regularization()
 
     def _check_parameters(self) -> None:
@@ -65,7 +69,7 @@ class LevelledAgent(BanditAgent):
 
     # -- state ---------------------------------------------------------------------------------
 
-    def _empty(self) -> Levels:
+    def _empty(self) -> Any:
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
@@ -73,7 +77,7 @@ class LevelledAgent(BanditAgent):
         set_radii(levels, self._confidence, 1, 1)
         return self._held(levels)
 
-    def _held(self, levels: Levels) -> Levels:
+    def _held(self, levels: Levels) -> Any:
         """These levels, in the memory that the kernels write into."""
         memory = kernels.packed(levels, self._confidence)
         bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
@@ -87,31 +91,37 @@ class LevelledAgent(BanditAgent):
             fixed = fixed_actions.packed(fixed_actions.filled(self._arms, by))
         return self._hold(memory, bonus, fixed)
 
-    def _lend(self, other: Any) -> None:
-        """Give another agent a copy of all that the kernels write into."""
-        held = self._memory, self._bonus, self._fixed
-        other._hold(*(None if array is None else array.copy() for array in held))
+    def _own_what_is_learned(self) -> None:
+        bonus, fixed = (None if array is None else array.copy() for array in (self._bonus, self._fixed))
+        self._hold(self._memory.copy(), bonus, fixed)
 
-    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
+    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Any:
         """Let the kernels write into these arrays."""
         held = kernels.levels_in(memory)
         single = np.empty((1, self.dim)), np.empty(1)
+        sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
+        whole = self._with_sets(held)
+        # Without a call in between nothing can be raised in between.
         self._memory: Array = memory
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._single = single  # where an update puts its round for the kernel
-        self._sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
+        self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
         self._stack: Levels = held
-        self.state = held
-        return held
+        self.state = whole
+        return whole
+
+    def _with_sets(self, levels: Levels) -> Any:
+        """The state of an agent with these levels."""
+        return levels
 
     def _saved(self) -> Any:
         levels = self._stack
         S = top(levels)
         return Saved(levels.rows[:S], levels.size[:S], levels.rotations[:S])
 
-    def _restored(self, saved: Any) -> Levels:
+    def _restored(self, saved: Any) -> Any:
         S, d = len(saved.size), self.dim
         sound = (
             1 <= S <= (1 if self.rule == SINGLE else MOST_LEVELS)
@@ -152,7 +162,7 @@ class LevelledAgent(BanditAgent):
     # -- the protocol, compiled ----------------------------------------------------------------
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
         return self._certified
 
@@ -192,16 +202,17 @@ class LevelledAgent(BanditAgent):
             self._make_room()
             count = kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
             done += count
-            self._ledger.rounds += count
+            self._ledger.counted += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         fixed = self.fixed_actions is not None and X.ndim == 2 and np.array_equal(X, self._arms)
         actions = X[None] if X.ndim == 2 else X
-        done = 0
+        done, sound = 0, self.consistent
         while done < len(y):
             self._make_room()
             rest = trace.part(done, len(y))
-            count, refuted = kernels.play(
+            count, refuted = self._ledger.run(
+                kernels.play,
                 self._memory,
                 self._fixed,
                 self._fixed if fixed else None,
@@ -209,13 +220,13 @@ class LevelledAgent(BanditAgent):
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,
-                not self.consistent,
+                not sound,
                 kernels.record(rest),
             )
             done += count
-            self._ledger.rounds += count
-            if refuted:
-                self._refute()
+            if refuted and sound:
+                sound = False
+                self._warn_of_refutation()
 
 
 def _smaller_radius(name: str, value: str) -> str:

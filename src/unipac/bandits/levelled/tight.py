@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from unipac.bandits.protocol.agent import Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.sets import state as sets
 from unipac.bandits.sets.state import SavedSets, State
-from unipac.linalg.levels import SINGLE
+from unipac.linalg.levels import SINGLE, Levels
 from unipac.linalg.soundness import Saved
 
 
@@ -36,6 +36,8 @@ class TightAgent(OptimisticAgent):
 
     {parameters}
     """
+
+    learns_in: ClassVar[tuple[str, ...]] = (*OptimisticAgent.learns_in, "_known")
 
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
@@ -74,14 +76,12 @@ class TightAgent(OptimisticAgent):
         self._known, self._spare = self._no_data(), sets.Spare()
         return super()._empty()
 
-    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Any:
-        super()._hold(memory, bonus, fixed)
-        self.state = State(self._stack, self._known)
-        return self.state
+    def _with_sets(self, levels: Levels) -> State:
+        return State(levels, self._known)
 
-    def _lend(self, other: Any) -> None:
-        other._known = self._known.copy()
-        super()._lend(other)
+    def _own_what_is_learned(self) -> None:
+        self._known = self._known.copy()
+        super()._own_what_is_learned()
 
     def _saved(self) -> SavedTight:
         return SavedTight(super()._saved(), sets.saved(self._known))
@@ -141,7 +141,7 @@ class TightAgent(OptimisticAgent):
             known, spare = self._held_sets(0)
             count = kernels.learn_all(self._memory, known, spare, X[done:], y[done:], 1, False, False)
             done += count
-            self._ledger.rounds += count
+            self._ledger.counted += count
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_logged(X)
@@ -149,15 +149,13 @@ class TightAgent(OptimisticAgent):
             super()._play(X, y, truth, trace)
             return
         actions = X[None] if X.ndim == 2 else X
-        done = 0
+        done, sound = 0, self.consistent
         while done < len(y):
             self._make_room()
-            known, spare = self._held_sets(X.shape[-2])
-            offered, rest = actions if X.ndim == 2 else actions[done:], record(trace.part(done, len(y)))
-            count, refuted = kernels.play(
-                self._memory, known, spare, offered, y[done:], truth, not self.consistent, rest
-            )
+            rest = actions if X.ndim == 2 else actions[done:], y[done:], truth, not sound
+            known, told = self._held_sets(X.shape[-2]), record(trace.part(done, len(y)))
+            count, refuted = self._ledger.run(kernels.play, self._memory, *known, *rest, told)
             done += count
-            self._ledger.rounds += count
-            if refuted:
-                self._refute()
+            if refuted and sound:
+                sound = False
+                self._warn_of_refutation()

@@ -27,6 +27,7 @@ import numpy as np
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, check_like, parameter
 from unipac._arrays import Array
+from unipac._atomic import commit
 from unipac._inputs import floats
 from unipac._parameters import ArrayParameter
 from unipac.bandits.phased_elimination import phases
@@ -54,7 +55,7 @@ class PhasedElimination(BanditAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
     absorbs = False
-    certified = True
+    _proven = True
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
@@ -138,7 +139,7 @@ class PhasedElimination(BanditAgent):
                 state = self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(state.number[0]), 1)
             elif state.plan.any():
                 state = self._planner.added(state, arms, trace.reward[part])
-            self._commit(state, len(arms))
+            commit(self._learned(state, len(arms)))
             done += len(arms)
 
     def mistake_bound(self, eps: float) -> float:

@@ -9,8 +9,8 @@ capabilities, and writes four methods:
     _learn(x, y, level, times)   what learning a reward takes; ``level`` is that of the decision, 0 for a logged round
 
 ``_learn`` changes nothing. It checks and prepares, and returns a new state, or (kernel, arguments): a compiled function
-that writes into the arrays of the state; an agent inside this one that has learned may come third. ``_commit`` then
-counts the round and, as its last step, assigns the state or runs the kernel: an exception leaves all undone or none.
+that writes into the arrays of the state. The protocol counts the round and learns it in one ``commit``: whatever is
+raised, and wherever, all of it is done or none.
 
 Families that must be faster replace what is made of these: ``_decide``, ``_reward``, ``_absorb``, ``_play``.
 """
@@ -18,7 +18,8 @@ Families that must be faster replace what is made of these: ``_decide``, ``_rewa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from operator import delitem, setitem
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
@@ -27,8 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._actions import Actions
-from unipac._agents import Agent, accepted, agent, parameter
+from unipac._agents import Agent, accepted, agent, copied, parameter
 from unipac._arrays import Array
+from unipac._atomic import Change, commit
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
 from unipac._parameters import OptionalArrayParameter
 from unipac._warnings import warn
@@ -38,12 +40,15 @@ from unipac.bandits.protocol.ledger import REFUTATION, Ledger
 from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
 from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
+from unipac.registry import AGENTS
 
-Step = tuple[Any, ...]
-"""What ``_learn`` returns: a plain tuple (kernel, arguments) or (kernel, arguments, inner agent), or a new state."""
+Step = tuple[Any, ...] | list[Change]
+"""What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
 
 LARGEST_DIM = 2**16
 ONCE = 1
+DECIDED = 2
+"""The number of changes of a decision that refutes nothing."""
 
 
 @agent
@@ -74,6 +79,8 @@ class BanditAgent(Agent):
     """No round may have less noise; where ``weighs``."""
     only_dim: ClassVar[int | None] = None
     """The one dimension that it is made for, if not any."""
+    learns_in: ClassVar[tuple[str, ...]] = ("state",)
+    """The attributes that hold what was learned."""
     bounded_noise: ClassVar[bool] = False
     """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
@@ -176,22 +183,31 @@ class BanditAgent(Agent):
         X = self._action_set(actions)
         labels = actions.labels if type(actions) is Actions else None
         with self._lock:
-            chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, actions is None)
-            ledger = self._ledger
-            if refuted:
-                self._refute()
-            if not ledger.consistent:
-                certificate = math.nan
-            action = X[chosen].copy()
-            action.setflags(write=False)
-            certified = ledger.consistent and self.certified
-            id_ = ledger.next_id
-            label = None if labels is None else labels[chosen]
-            fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
-            decision = tuple.__new__(Decision, (*fields, None, False, 0))
-            ledger.pending[id_] = decision
-            ledger.next_id = id_ + 1
+            decision, changes = self._chosen(X, labels, actions is None)
+            commit(changes)
+            if len(changes) > DECIDED:
+                self._warn_of_refutation()
         return decision
+
+    def _chosen(
+        self, X: Array, labels: Sequence[Any] | None, fixed: bool
+    ) -> tuple[Decision, tuple[Change, ...]]:
+        """The next decision, and what it changes: more than DECIDED changes if it refutes the assumptions."""
+        chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, fixed)
+        ledger = self._ledger
+        consistent = ledger.consistent
+        sound = consistent and not refuted
+        if not sound:
+            certificate = math.nan
+        action = X[chosen].copy()
+        action.setflags(write=False)
+        id_ = ledger.next_id
+        label = None if labels is None else labels[chosen]
+        certified = sound and self._proven
+        fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
+        decision = tuple.__new__(Decision, (*fields, None, False, 0))
+        changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
+        return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
 
     def update(
         self,
@@ -213,23 +229,39 @@ class BanditAgent(Agent):
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            ledger = self._ledger
-            waiting = ledger.waiting(decision)
-            if ledger.rounds + count > check.LARGEST_COUNT:
-                ledger.check_total("times", count)
-            ledger.late = ledger.place(waiting.id) < ledger.newest
-            if scale is None:
-                step = self._reward(waiting, value, count)
-            else:
-                step = self._learn(np.array(waiting.action), value, waiting.level, count, scale)
-            self._commit(step, count, waiting.id)
+            commit(self._rewarded(decision, value, count, scale))
+
+    def _rewarded(
+        self, decision: Decision | SupportsIndex, value: float, times: int = ONCE, scale: float | None = None
+    ) -> list[Change]:
+        """What the reward of a decision changes; its arguments are checked, apart from the decision."""
+        ledger = self._ledger
+        waiting = ledger.waiting(decision)
+        if ledger.rounds + times > check.LARGEST_COUNT:
+            ledger.check_total("times", times)
+        place = ledger.place(waiting.id)
+        ledger.late = place < ledger.newest
+        if scale is None:
+            step = self._reward(waiting, value, times)
+        else:
+            step = self._learn(np.array(waiting.action), value, waiting.level, times, scale)
+        changes: list[Change] = [(delitem, ledger.pending, waiting.id)]
+        if not ledger.late:
+            changes.append((setattr, ledger, "newest", place))
+        if times != 1:
+            changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
+        return changes + self._learned(step, times)
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""
         with self._lock:
-            ledger = self._ledger
-            del ledger.pending[ledger.waiting(decision).id]
-            ledger.surplus += 1
+            commit(self._forgotten(decision))
+
+    def _forgotten(self, decision: Decision | SupportsIndex) -> list[Change]:
+        """What giving up a decision changes."""
+        ledger = self._ledger
+        id_ = ledger.waiting(decision).id
+        return [(delitem, ledger.pending, id_), (setattr, ledger, "surplus", ledger.surplus + 1)]
 
     def absorb(
         self,
@@ -323,7 +355,7 @@ class BanditAgent(Agent):
         return self._learn(np.array(waiting.action), value, waiting.level, times)
 
     def _absorb(self, X: Array, y: Array) -> None:
-        """Learn logged rounds from checked arrays, and count them."""
+        """Learn logged rounds from checked arrays, and count them; asked of a twin."""
         many.learn_rounds(self, X, y, None, None)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
@@ -351,37 +383,57 @@ class BanditAgent(Agent):
         """The least and the largest level that a decision can have."""
         return 0, 64
 
-    def _number(self) -> int:
-        """How many decisions there were, forgotten ones too: that of the next, from 0."""
-        return self._ledger.number()
-
     def _has_level(self, level: int) -> bool:
         """Whether a decision that waits for its reward can have this level."""
         return True
 
-    def _commit(self, step: Step, times: int, id_: int | None = None) -> None:
-        """Count a round, of this decision if one waited, and learn it: a straight line, kernel or state last."""
-        ledger, compiled = self._ledger, type(step) is tuple
+    def _learned(self, step: Step, times: int) -> list[Change]:
+        """What a step of ``_learn`` changes, that of the count with it."""
+        ledger = self._ledger
+        if ledger.played:
+            ledger.book()
+        return [(setattr, ledger, "counted", ledger.counted + times), *self._changes(step)]
+
+    def _changes(self, step: Step) -> list[Change]:
+        """A step of ``_learn`` as changes of what was learned."""
+        if type(step) is tuple:
+            kernel, arguments = step
+            return [(kernel, *arguments)]
+        if type(step) is list:
+            return step
         if step is None:
-            raise TypeError("_learn must return a new state, or (kernel, arguments), got None")
-        kernel, arguments, *inner = step if compiled else (None, ())
-        newest = ledger.newest if id_ is None else max(ledger.newest, ledger.place(id_))
-        if id_ is not None:
-            del ledger.pending[id_]
-            ledger.surplus, ledger.newest = ledger.surplus - times + 1, newest
-        ledger.rounds += times
-        if inner:
-            self._inner = inner[0]
-        if compiled:
-            kernel(*arguments)
+            words = "must return a new state, or (kernel, arguments), got None"
+            raise TypeError(f"_learn of {type(self).__name__} {words}")
+        return [(setattr, self, "state", step)]
+
+    def _twin(self) -> Self:
+        """An agent that has learned the same and learns by itself: what it learns can be taken over at once."""
+        if AGENTS.get(type(self).__name__) is not type(self):  # who knows what a user's agent holds
+            twin = self._clone()
         else:
-            self.state = step
+            twin = object.__new__(type(self))
+            twin.__dict__.update(self.__dict__)
+            twin._ledger = self._ledger.copy()
+            twin._own_what_is_learned()
+        return twin
+
+    def _own_what_is_learned(self) -> None:
+        """Have arrays of its own for all that learning writes into."""
+        self.state = copied(self.state)
+
+    def _taken_over(self, twin: Self) -> list[Change]:
+        """The changes after which this agent has learned what a twin has."""
+        learned = [(setattr, self, name, getattr(twin, name)) for name in self.learns_in]
+        return [(setattr, self._ledger, "counted", twin.rounds), *learned]
 
     def _refute(self) -> None:
         """Certify nothing from here on."""
         if self._ledger.consistent:
-            self._ledger.consistent = False
-            warn(f"{type(self).__name__}: {REFUTATION}", RuntimeWarning)
+            self._ledger.sound = False
+            self._warn_of_refutation()
+
+    def _warn_of_refutation(self) -> None:
+        warn(f"{type(self).__name__}: {REFUTATION}", RuntimeWarning)
 
     def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return self._ledger.saved(self.dim)
@@ -392,7 +444,7 @@ class BanditAgent(Agent):
         check.require(parameters.get("dim", dim) == dim, "dim", f"{dim}, as that of the actions", parameters)
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self.certified)
+        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self._proven)
 
     def _resumed(self) -> None:
         for decision in self._ledger.pending.values():

@@ -1,14 +1,15 @@
 """The ledger of a bandit agent: which decisions wait for a reward, under which ids, and how many had theirs.
 
 All of it is counted, not learned: an algorithm does not see it. It goes to files beside the state. The attributes are
-plain, and ``BanditAgent`` writes them.
+plain, and the changes of ``BanditAgent`` set them.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import starmap
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import label
+from unipac._atomic import commit
 from unipac._inputs import action_array, check_norms, floats, read_only
 from unipac.bandits.protocol.records import Decision
 
@@ -30,32 +32,36 @@ class Ledger:
     """Decisions and their ids, counters, and whether the assumptions still stand."""
 
     __slots__ = (
-        "_ranks",
-        "consistent",
-        "first_id",
-        "late",
-        "newest",
-        "next_id",
-        "pending",
-        "rounds",
-        "surplus",
-    )
+        "_ranks", "counted", "first_id", "late", "newest", "next_id", "pending", "played", "sound", "surplus"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}
         """The decisions that wait for a reward, by id, oldest first."""
         self.first_id = self.next_id = secrets.randbits(62)  # collisions are negligible
-        self.rounds = 0
-        """Rewards received, each counted ``times``."""
+        self.counted = 0
+        """Rewards received, each counted ``times``, without those of ``played``."""
+        self.played: list[tuple[int, bool]] = []
+        """Blocks of rounds played just now: how many, and whether bounds are refuted; ``book`` empties it."""
         self.surplus = 0
         """Decisions made, less rounds and pending: some were forgotten, some count as many."""
-        self.consistent = True
-        """Whether no bounds have refuted the assumptions."""
+        self.sound = True
+        """Whether no bounds have refuted the assumptions, those of ``played`` aside."""
         self.late = False
         """Whether the reward being learned comes after that of a younger decision."""
         self.newest: float = -math.inf
         """The place of the youngest decision whose reward was learned."""
         self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
+
+    @property
+    def rounds(self) -> int:
+        """Rewards received, each counted ``times``."""
+        return self.counted + sum(count for count, _ in self.played) if self.played else self.counted
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no bounds have refuted the assumptions."""
+        return self.sound and not (self.played and any(refuted for _, refuted in self.played))
 
     def place(self, id_: int) -> int:
         """Where a decision stands in the order of decisions; comparable within one ledger."""
@@ -64,6 +70,29 @@ class Ledger:
     def overtake(self) -> None:
         """Rewards of younger decisions than all that are pending were learned."""
         self.newest = self.next_id - self.first_id
+
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> tuple[int, bool]:
+        """Let a kernel play rounds, and count them at the same moment: it returns (rounds, refuted).
+
+        The list is extended in C, so nothing is raised between the last round and its count.
+        """
+        self.played.extend(starmap(kernel, (arguments,)))
+        last = self.played[-1]
+        self.book()
+        return last
+
+    def book(self) -> None:
+        """Count the blocks that were played."""
+        totals = (setattr, self, "counted", self.rounds), (setattr, self, "sound", self.consistent)
+        commit((*totals, (self.played.clear,)))
+
+    def copy(self) -> Ledger:
+        """Another ledger of the same decisions and counts."""
+        other = Ledger()
+        other.pending, other.first_id, other.next_id = self.pending.copy(), self.first_id, self.next_id
+        other.counted, other.surplus, other.sound = self.rounds, self.surplus, self.consistent
+        other.late, other.newest, other._ranks = self.late, self.newest, self._ranks
+        return other
 
     def number(self) -> int:
         """Counts decisions: the draws of each come from (seed, number)."""
@@ -85,7 +114,7 @@ class Ledger:
     def adopt(self, decision: Decision, certified: bool) -> int:
         """Take over a decision of an equal agent, which is certified unless refuted; its id here."""
         if certified and not decision.certified:
-            self.consistent = False
+            self.sound = False
         id_ = self.next_id
         self.pending[id_] = decision._replace(id=id_)
         self.next_id = id_ + 1
@@ -128,9 +157,9 @@ class Ledger:
     ) -> None:
         """Take over what was saved; a ``ValueError`` or ``KeyError`` if it cannot be."""
         most = check.LARGEST_COUNT
-        self.rounds = check.count("rounds", progress["rounds"], least=0, most=most)
-        self.surplus = check.count("surplus", progress["surplus"], least=-self.rounds, most=most)
-        self.consistent = check.flag("consistent", progress["consistent"])
+        self.counted = check.count("rounds", progress["rounds"], least=0, most=most)
+        self.surplus = check.count("surplus", progress["surplus"], least=-self.counted, most=most)
+        self.sound = check.flag("consistent", progress["consistent"])
         waiting = progress["pending"]
         X = action_array("pending.actions", arrays["pending.actions"], dim, least=0)
         check_norms("pending.actions", X, action_norm)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check
 from unipac._arrays import Array
+from unipac._atomic import commit, hand_over
 from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
@@ -81,7 +82,12 @@ def play_instance(
     with agent._lock:
         length, first = instance_rounds(agent, instance, rounds, start)
         trace = empty_trace(length, gap=True, covered=mu.size > 0)
-        _play_pieces(agent, instance, first, seed, mu, trace)
+        before = agent.rounds
+        try:
+            _play_pieces(agent, instance, first, seed, mu, trace)
+        except BaseException as error:
+            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
+            raise
     return trace
 
 
@@ -148,9 +154,11 @@ def _play_pieces(
         noise = None
         if agent.weighs and offered.noise is not None:
             noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
-        part = trace.part(done, done + len(offered.rewards))
-        _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
-        write_gaps(part, offered.means)
+        part, before = trace.part(done, done + len(offered.rewards)), agent.rounds
+        try:
+            _play_checked(agent, offered.actions, offered.rewards, truth, part, noise)
+        finally:  # an interrupted call hands over the rounds that it learned
+            _write_gaps_of(part, offered.means, agent.rounds - before)
         done += len(part)
 
 
@@ -174,23 +182,36 @@ def play_arrays(
     trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0)
     with agent._lock:
         agent._ledger.check_total("rewards", len(y))
-        _play_checked(agent, X, y, mu, trace, scales)
-    if means is not None:
-        write_gaps(trace, means)
+        before = agent.rounds
+        try:
+            _play_checked(agent, X, y, mu, trace, scales)
+        except BaseException as error:
+            _write_gaps_of(trace, means, agent.rounds - before)
+            hand_over(error, trace.part(0, agent.rounds - before), "rounds")
+            raise
+    _write_gaps_of(trace, means, len(trace))
     return trace
+
+
+def _write_gaps_of(trace: Trace, means: Array | None, played: int) -> None:
+    """Fill in the gaps of the first rounds, where the expected rewards are known."""
+    if means is not None:
+        write_gaps(trace.part(0, played), means if means.ndim == 1 else means[:played])
 
 
 def _play_checked(
     agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
 ) -> None:
     """By the agent's own ``_play``, or one round after the other if each has its own noise."""
-    agent._ledger.late = False
-    if agent._ledger.pending:
-        agent._ledger.overtake()
-    if noise is None:
-        agent._play(X, y, truth, trace)
-    else:
-        play_rounds(agent, X, y, truth, trace, noise)
+    agent._ledger.late, before = False, agent.rounds
+    try:
+        if noise is None:
+            agent._play(X, y, truth, trace)
+        else:
+            play_rounds(agent, X, y, truth, trace, noise)
+    finally:
+        if agent._ledger.pending and agent.rounds > before:
+            agent._ledger.overtake()
 
 
 # -- one round after the other -----------------------------------------------------------------
@@ -249,10 +270,11 @@ def play_rounds(
         k, level, _, _, _, _, certificate, refuted = agent._decide(offered, False)
         if refuted:
             agent._refute()
-        known = offered[k].copy(), float(rewards[k]), level, 1
-        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t])), 1)
         trace.index[t], trace.level[t], trace.reward[t] = k, level, rewards[k]
         trace.certificate[t] = certificate if agent.consistent else math.nan
+        known = offered[k].copy(), float(rewards[k]), level, 1
+        step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t]))
+        commit(agent._learned(step, 1))
 
 
 def absorb(
@@ -274,10 +296,15 @@ def absorb(
     with agent._lock:
         agent._ledger.check_total("actions", len(y))
         agent._ledger.late = False
-        if scales is None and decided is None:
-            agent._absorb(X, y)
-        else:
+        if len(y) <= 1:  # which is learned at once
             learn_rounds(agent, X, y, decided, scales, overtaken)
+            return
+        twin = agent._twin()
+        if scales is None and decided is None:
+            twin._absorb(X, y)
+        else:
+            learn_rounds(twin, X, y, decided, scales, overtaken)
+        commit(agent._taken_over(twin))
 
 
 def learn_rounds(
@@ -292,4 +319,5 @@ def learn_rounds(
     for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
         agent._ledger.late = late is not None and late[k]
         known = x.copy(), value, 0 if levels is None else levels[k], 1
-        agent._commit(agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k])), 1)
+        step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k]))
+        commit(agent._learned(step, 1))

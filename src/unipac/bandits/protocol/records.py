@@ -198,7 +198,7 @@ def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:
         level=np.empty(length, dtype=np.int64),
         certificate=np.empty(length),
         reward=np.empty(length),
-        gap=np.empty(length) if gap else None,
+        gap=np.full(length, np.nan) if gap else None,
         covered=np.empty(length, dtype=np.bool_) if covered else None,
     )
 

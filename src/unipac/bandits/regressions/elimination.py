@@ -31,7 +31,7 @@ class EliminatingAgent(RegressionsAgent):
     {parameters}
     """
 
-    certified = True
+    _proven = True
 
     def _descend(self, X: Array) -> tuple[int, int, list[Any]]:
         """The row chosen, the level that learns from it (0 if none), and what was passed."""
@@ -105,7 +105,7 @@ class StagedAgent(EliminatingAgent):
 
     def _gap(self, passed: Stage, X: Array, k: int) -> float:
         trivial = self.norm * float(np.linalg.norm(X - X[k], axis=1).max())
-        if self._number() >= self.total_rounds:
+        if self._ledger.number() >= self.total_rounds:
             return trivial
         lower = (passed.mean - passed.error)[passed.alive == k]
         return min(trivial, float((passed.mean + passed.error).max() - lower[0]))

@@ -130,7 +130,6 @@ def reward_of(world: World, h: int, s: int, a: int, following: int) -> float:
     return reward
 
 
-@jit
 def simulate(
     world: World, action: Integers, level: Integers, start: int, uniforms: Array
 ) -> tuple[Integers, Integers, Integers, Array, Integers]:
@@ -140,9 +139,26 @@ def simulate(
     state is recorded as -1. ``action`` and ``level`` are (H, P, S), where p is the level of the stage before,
     as in ``planning``; the first stage has p = P - 1. ``uniforms`` (H,) determine the transitions.
     """
-    horizon, n_levels, _ = action.shape
-    states, actions, levels, followings = np.empty((4, horizon), dtype=np.int64)
-    rewards = np.empty(horizon)
+    steps, rewards = np.empty((4, len(action)), dtype=np.int64), np.empty(len(action))
+    n = _simulate(world, action, level, start, uniforms, steps, rewards)
+    states, actions, levels, followings = steps[:, :n]
+    return states, actions, levels, rewards[:n], followings
+
+
+@jit
+def _simulate(
+    world: World,
+    action: Integers,
+    level: Integers,
+    start: int,
+    uniforms: Array,
+    steps: Integers,
+    rewards: Array,
+) -> int:
+    """As ``simulate``, into ``steps`` (4, H), whose rows are state, action, level and next state; returns n."""
+    n_levels: int = action.shape[1]
+    horizon: int = action.shape[0]
+    states, actions, levels, followings = steps
     s, p, n = start, n_levels - 1, horizon
     for h in range(horizon):
         a = action[h, p, s]
@@ -152,7 +168,6 @@ def simulate(
         rewards[h] = reward_of(world, h, s, a, t)
         if world.terminal[t]:
             followings[h] = -1
-            n = h + 1
-            break
+            return h + 1
         s = t
-    return states[:n], actions[:n], levels[:n], rewards[:n], followings[:n]
+    return n

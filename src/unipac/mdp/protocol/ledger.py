@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
+from unipac._atomic import Change, commit
 from unipac.mdp.protocol.plan import Plan
 
 TERMINAL = -1
@@ -30,19 +32,42 @@ class Step(NamedTuple):
 
 
 class Ledger:
-    """Plain attributes, which the protocol class writes."""
+    """Plain attributes, which the changes of the protocol class set."""
 
-    __slots__ = ("episodes", "plan", "steps", "waiting")
+    __slots__ = ("counted", "plan", "played", "steps", "waiting")
 
     def __init__(self) -> None:
-        self.episodes = 0
-        """Episodes that are over."""
+        self.counted = 0
+        """Episodes that are over, without those of ``played``."""
+        self.played: list[int] = []
+        """How many episodes the blocks had that were played just now; ``ended`` empties it."""
         self.steps: list[Step] = []
         """The stages of the episode under way that are over."""
         self.waiting: Step | None = None
         """The stage whose reward is still to come."""
         self.plan: Plan | None = None
         """The plan of the episode under way."""
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that are over."""
+        return self.counted + sum(self.played)
+
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> int:
+        """Let a kernel play episodes, and count them at the same moment: it returns how many.
+
+        The list is extended in C, so nothing is raised between the last episode and its count.
+        """
+        self.played.extend(starmap(kernel, (arguments,)))
+        count = self.played[-1]
+        commit(self.ended(0))
+        return count
+
+    def ended(self, episodes: int) -> list[Change]:
+        """The changes by which ``episodes`` more are over, and none is under way."""
+        over = setattr, self, "counted", self.episodes + episodes
+        none = (setattr, self, "waiting", None), (setattr, self, "plan", None)
+        return [over, (self.played.clear,), (setattr, self, "steps", []), *none]
 
     def under_way(self) -> list[Step]:
         """All stages of the episode under way."""
@@ -76,7 +101,7 @@ def from_file(
     seen, following = arrays["episode.seen"], arrays["episode.following"]
     n = len(seen)
     most = check.LARGEST_COUNT - min(n, 1)  # the episode under way counts too
-    ledger.episodes = check.count("episodes", progress["episodes"], least=0, most=most)
+    ledger.counted = check.count("episodes", progress["episodes"], least=0, most=most)
     sound = (
         choice.shape == (n, 2)
         and choice.dtype == np.int64

@@ -51,14 +51,14 @@ def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, tr
     """Play episodes from these states, with uniforms (K, H) for the transitions: plan, simulate, learn."""
     last: Plan | None = None
     values = np.empty((0, 0, 0))
-    certified, H = agent.certified, agent.horizon
+    H = agent.horizon
     for k, s in enumerate(states.tolist()):
         plan: Plan = agent._plan()
+        certified = agent.certified  # an episode may refute it
         if plan is not last:
             values = np.zeros((H + 1, *plan.action.shape[1:]))
             level_values_into(world.tables, world.rewards, plan.action, plan.level, H, values, world.reach)
         episode = Episode(*simulate(world, plan.action, plan.level, s, uniforms[k]))
-        agent._commit(agent._learn(episode), 1)
         last = plan
         trace.gap[k] = world.optimal[s] - values[0, -1, s]
         trace.level[k, : len(episode.level)] = episode.level + 1
@@ -68,6 +68,7 @@ def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, tr
         trace.replanned[k] = plan.fresh
         if certified and plan.lower is not None:
             trace.certificate[k] = plan.bound[s] - plan.lower[s]
+        agent._commit(agent._learn(episode), 1)
 
 
 class Played(NamedTuple):

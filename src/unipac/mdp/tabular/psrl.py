@@ -19,8 +19,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac import _checks as check, _declarations as declare
+from unipac._agents import agent
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
@@ -38,37 +38,42 @@ class State(NamedTuple):
     """(1,): number of the next draw."""
 
 
-@jit
 def sample(
-    counts: Counts, n_states: int, low: float, high: float, rng: np.random.Generator, means: Array
-) -> tuple[Array, Integers, Array]:
-    """A model: probabilities of outcomes (E,), and states and probabilities of others, (C, STICKS); fills ``means``."""
-    cells = counts.visits.size
+    counts: Counts, n_states: int, low: float, high: float, rng: np.random.Generator
+) -> tuple[Array, Integers, Array, Array]:
+    """A model: probabilities of outcomes (E,), states and probabilities of others, (C, STICKS), and mean rewards (C,).
+
+    Sums of probabilities are made by a kernel; the draws are not, since to hand a generator to a kernel runs Python.
+    """
+    cells, used = counts.visits.size, int(counts.used[0])
     p = np.zeros(counts.times.size)
-    others, shares = np.zeros((cells, STICKS), dtype=np.int64), np.zeros((cells, STICKS))
-    for cell in range(cells):
-        total, e = 0.0, counts.first[cell]
+    p[:used] = rng.standard_gamma(counts.times[:used] + 1.0 / n_states)
+    unseen = np.maximum(0.0, 1.0 - counts.kinds / n_states)
+    left = rng.standard_gamma(unseen)
+    normalise(counts, p, left)
+    others = (rng.random((cells, STICKS)) * n_states).astype(np.int64)
+    parts = np.ones((cells, STICKS))
+    parts[:, :-1] = rng.beta(1.0, np.maximum(unseen, 1e-9)[:, None], (cells, STICKS - 1))
+    before = np.cumprod(np.hstack([left[:, None], 1.0 - parts[:, :-1]]), axis=1)
+    n = counts.visits
+    good = np.clip((counts.reward - n * low) / (high - low), 0.0, n)
+    means = low + (high - low) * rng.beta(0.5 + good, 0.5 + n - good)
+    return p, others, before * parts, means
+
+
+@jit
+def normalise(counts: Counts, p: Array, left: Array) -> None:
+    """Let the probabilities of the outcomes of each cell, and what is left for others, sum to 1."""
+    for cell in range(left.size):
+        total, e = left[cell], counts.first[cell]
         while e >= 0:
-            p[e] = rng.standard_gamma(counts.times[e] + 1.0 / n_states)
             total += p[e]
             e = counts.other[e]
-        unseen = max(0.0, 1.0 - counts.kinds[cell] / n_states)
-        rest = rng.standard_gamma(unseen) if unseen > 0.0 else 0.0
-        total += rest
+        left[cell] /= total
         e = counts.first[cell]
         while e >= 0:
             p[e] /= total
             e = counts.other[e]
-        left = rest / total
-        for j in range(STICKS):
-            others[cell, j] = int(rng.random() * n_states)
-            part = rng.beta(1.0, max(unseen, 1e-9)) if j < STICKS - 1 else 1.0
-            shares[cell, j] = left * part
-            left -= shares[cell, j]
-        n = counts.visits[cell]
-        good = min(max((counts.reward[cell] - n * low) / (high - low), 0.0), float(n))
-        means[cell] = low + (high - low) * rng.beta(0.5 + good, 0.5 + n - good)
-    return p, others, shares
 
 
 @jit
@@ -123,7 +128,7 @@ class PSRL(TabularAgent):
     theorem: ClassVar[str] = "none"
     draws = True
 
-    seed: int = parameter(default=0, check=check.natural, words="for the draws")
+    seed: int = declare.seed("for the draws")
 
     def _empty(self) -> State:
         return State(no_counts(self._cells), np.zeros(1, dtype=np.int64))
@@ -132,12 +137,10 @@ class PSRL(TabularAgent):
         H, S = self.horizon, self.n_states
         counts: Counts = self.state.counts
         rng = np.random.default_rng([self.seed, int(self.state.drawn[0])])
-        means = np.empty(self._cells)
-        low, high = self.reward_range
-        model = sample(counts, S, low, high, rng, means)
+        p, others, shares, means = sample(counts, S, *self.reward_range, rng)
         base = means.reshape(-1, S * self.n_actions) if self._known is None else self._known
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
-        best_policy(counts, *model, base, action, V)
+        best_policy(counts, p, others, shares, base, action, V)
         return self._planned(action, V[0])
 
     def _learn(self, episode: Episode) -> Change:

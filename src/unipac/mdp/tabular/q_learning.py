@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
@@ -39,13 +39,16 @@ class State(NamedTuple):
 
 
 @jit
-def table(Q: Array, epsilon: float, rng: np.random.Generator, action: Integers) -> None:
-    """Draw an action for every stage and state."""
+def table(Q: Array, epsilon: float, uniforms: Array, action: Integers) -> None:
+    """Draw an action for every stage and state; each takes at most two uniforms, or as many as there are actions."""
+    drawn = 0
     for h in range(action.shape[0]):
         for s in range(action.shape[1]):
             q = Q[h if Q.shape[0] > 1 else 0, s]
-            if rng.random() < epsilon:
-                action[h, s] = int(rng.random() * q.size)
+            drawn += 1
+            if uniforms[drawn - 1] < epsilon:
+                action[h, s] = int(uniforms[drawn] * q.size)
+                drawn += 1
                 continue
             best, ties = -math.inf, 0
             for a in range(q.size):
@@ -53,7 +56,8 @@ def table(Q: Array, epsilon: float, rng: np.random.Generator, action: Integers) 
                     best, ties, action[h, s] = q[a], 1, a
                 elif q[a] == best:
                     ties += 1
-                    if rng.random() * ties < 1.0:
+                    drawn += 1
+                    if uniforms[drawn - 1] * ties < 1.0:
                         action[h, s] = a
 
 
@@ -116,7 +120,7 @@ class QLearning(TabularAgent):
     initial_value: float = parameter(
         default=0.0, check=check.real, words="of every Q at the start; a large one explores by itself"
     )
-    seed: int = parameter(default=0, check=check.natural, words="for the draws")
+    seed: int = declare.seed("for the draws")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -134,7 +138,8 @@ class QLearning(TabularAgent):
 
     def _drawn(self, epsilon: float) -> Integers:
         action = np.zeros((self.horizon, self.n_states), dtype=np.int64)
-        table(self.state.Q, epsilon, np.random.default_rng([self.seed, int(self.state.learned[0])]), action)
+        rng = np.random.default_rng([self.seed, int(self.state.learned[0])])
+        table(self.state.Q, epsilon, rng.random(action.size * max(2, self.n_actions)), action)
         return action
 
     def policy(self) -> Policy:

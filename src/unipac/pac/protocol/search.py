@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import Agent, agent
 from unipac._arrays import Integers
+from unipac._atomic import commit
 from unipac._inputs import LARGEST_REWARD, floats, read_only
 from unipac.pac.protocol.records import Answer, Batch, Log, Moment, Steps
 
@@ -54,7 +55,7 @@ class Search(Agent):
         raise NotImplementedError
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether certificates are proven under the assumptions of the search."""
         return True
 
@@ -165,9 +166,8 @@ class Search(Agent):
         counts = self._now.counts.copy()
         np.add.at(counts, batch.arms, batch.counts)
         now = self._advanced(running, sums, self.pulls + int(batch.counts.sum()), counts)
-        log, entry = self.state, (batch, sums)
-        self._running, self._now = running, now
-        log.append(entry)
+        moved = (setattr, self, "_running", running), (setattr, self, "_now", now)
+        commit((*moved, (self.state.append, (batch, sums))))
 
     def _replayed(self) -> Steps:
         """A generator that has replayed the log."""

@@ -207,11 +207,13 @@ class CountedMemory:
         reward = on_scale(episode.reward, terminated, a.horizon, a.reward_range)
         return kernels.learn_episode, (self.state, self.rules, *episode._replace(reward=reward))
 
-    def play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> int:
-        """Play episodes into a trace until the stack is full; returns how many."""
+    def playing(
+        self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace
+    ) -> tuple[Any, ...]:
+        """The kernel, and its arguments, that plays episodes into a trace until the stack is full."""
         self._make_room()
         record = kernels.Record(trace.gap, trace.level, trace.reward, trace.bound, trace.replanned)
-        return kernels.play(self.state, self.rules, world, states, uniforms, record)
+        return kernels.play, self.state, self.rules, world, states, uniforms, record
 
     # -- what follows --------------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ class StoredMemory:
         """There is no table of actions."""
         raise NotImplementedError("observations are not numbers of states")
 
-    def play(self, *_: Any) -> NoReturn:
+    def playing(self, *_: Any) -> NoReturn:
         """There is no compiled loop."""
         raise NotImplementedError("observations are not numbers of states")
 
@@ -245,7 +245,15 @@ class StoredMemory:
         self.state = self._planned(self.state)
 
     def _planned(self, state: State) -> State:
-        """The state with a new plan; levels below the lowest one changed at this or a later stage keep theirs."""
+        """The state with a new plan; levels below the lowest one changed at this or a later stage keep theirs.
+
+        It is made on copies, since an exception may come at any moment. The widths that are stored beside the
+        transitions count from the copy of ``fresh`` on.
+        """
+        state = state._replace(
+            estimates=Estimates(*(array.copy() for array in state.estimates)),
+            **{name: getattr(state, name).copy() for name in ("dirty", "levels", "fresh", "planned_counts")},
+        )
         S, data, estimates = int(state.levels[0]), state.data, state.estimates
         lowest = S + 1
         for h in range(self.settings.horizon - 1, -1, -1):

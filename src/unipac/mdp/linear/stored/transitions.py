@@ -61,10 +61,8 @@ class Rounds:
             larger[:count] = array[:count]
             return larger
 
-        self.taken = more(self.taken)
-        self.following = more(self.following)
-        self.level = more(self.level)
-        self.widths = [more(width) for width in self.widths]
+        arrays = more(self.taken), more(self.following), more(self.level), [*map(more, self.widths)]
+        self.taken, self.following, self.level, self.widths = arrays
 
     def value_sums(
         self,

@@ -233,15 +233,17 @@ def plan(state: State, rules: Rules) -> None:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
 ) -> int:
-    """Play episodes from ``first`` on, until there is no room for another; returns the next one."""
+    """Play episodes from ``first`` on, until there is no room for another; returns how many."""
     H = rules.horizon
     for k in range(first, starts.size):
         if not has_room(state.data, H):
-            return k
+            return k - first
         if state.age[0] == STALE:
             plan(state, rules)
         fresh = state.age[0] == FRESH
         played.fresh[k], anew = fresh, fresh or k == first
         n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
+        if state.refuted[0] != 0:
+            played.certificate[k] = np.nan
         learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
-    return starts.size
+    return starts.size - first

@@ -134,33 +134,39 @@ def has_room(state: State, rules: Rules) -> bool:
     return bool(most_levels(state) + visits <= C)
 
 
+Record = tuple[Array, Array, Array, Array]
+
+
 @jit
 def play(
-    state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, out: Array
+    state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, out: Record
 ) -> int:
-    """Play episodes from ``first`` on, until there is no room for another; returns the next one.
+    """Play episodes from ``first`` on, until there is no room for another; returns how many.
 
-    ``out`` (4, K): gap, reward, bound, certificate.
+    ``out``: gap, reward, bound and certificate of each, (K,).
     """
+    gap, reward, bound, certificate = out
     H, n_states = state.action.shape
     values, no_level = np.zeros((H + 1, 1, n_states)), np.zeros((H, 1, n_states), dtype=np.int64)
     states, actions, following = np.empty((3, H), dtype=np.int64)
     for k in range(first, starts.size):
         if not has_room(state, rules):
-            return k
+            return k - first
         if state.planned[0] == 0:
             plan(state, rules)
         action = state.action.reshape((H, 1, n_states))
         level_values_into(world.tables, world.rewards, action, no_level, H, values, world.reach)
         s = starts[k]
-        out[0, k] = world.optimal[s] - values[0, 0, s]
-        out[2, k], out[3, k] = state.bound[s], state.bound[s] - state.lower[0, s]
-        out[1, k] = 0.0
+        gap[k] = world.optimal[s] - values[0, 0, s]
+        bound[k], certificate[k] = state.bound[s], state.bound[s] - state.lower[0, s]
+        if state.refuted[0] != 0:
+            certificate[k] = np.nan
+        reward[k] = 0.0
         for h in range(H):
             a = state.action[h, s]
             t = sample(world.cumulative[stage_entry(world.cumulative.shape[0], h), s, a], uniforms[k, h])
             states[h], actions[h], following[h] = s, a, t
-            out[1, k] += reward_of(world, h, s, a, t)
+            reward[k] += reward_of(world, h, s, a, t)
             s = t
         learn(state, rules, states, actions, following)
-    return starts.size
+    return starts.size - first

@@ -214,24 +214,24 @@ def renewed(state: State, rules: Rules) -> State:
 def play(
     state: State, rules: Rules, world: World, starts: Integers, uniforms: Array, first: int, played: Played
 ) -> int:
-    """Play episodes from ``first`` on until there is no room for the outcomes of another; returns the next one."""
+    """Play episodes from ``first`` on until there is no room for the outcomes of another; returns how many."""
     H, n_states = state.action.shape
     Q, V = np.empty((H, rules.upper.extreme.size)), np.empty((H + 1, n_states))
     for k in range(first, starts.size):
         if state.counts.used[0] + H > state.counts.times.size:
-            return k
+            return k - first
         if state.age[0] == STALE:
             plan(state, rules, Q, V)
         fresh = state.age[0] == FRESH
         played.fresh[k], anew = fresh, fresh or k == first
         n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
         learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
-    return starts.size
+    return starts.size - first
 
 
 @jit
-def recommend(state: State, rules: Rules, action: Integers) -> Array:
-    """Fill the ``action`` (H, S) that is best under the frequencies; returns a lower bound (S,) on its value."""
+def recommend(state: State, rules: Rules, action: Integers, lower: Array) -> None:
+    """Fill the ``action`` (H, S) that is best under the frequencies, and the ``lower`` bound (S,) on its value."""
     thresholds(state, rules, True)
     limits = with_means(state.counts, rules, rules.lower, 0.0)
     if rules.rewards == MEANS:
@@ -242,8 +242,7 @@ def recommend(state: State, rules: Rules, action: Integers) -> Array:
     stage = estimated(state.counts, limits, action, V)
     limits = with_means(state.counts, rules, rules.lower, -1.0)
     pessimistic(state.counts, state.below, rules.rewards == OUTCOMES, limits, action, stage, V)
-    lower: Array = V[0].copy()
-    return lower
+    lower[:] = V[0]
 
 
 def saved(state: State) -> State:
