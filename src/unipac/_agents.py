@@ -72,8 +72,12 @@ class Agent:
 
     @property
     def guarantee(self) -> str:
-        """What is proven about this agent: ``theorem``, or "none" if its bounds are unproven or its bonus is scaled."""
-        proven = self._proven and getattr(self, "bonus_scale", 1.0) == 1.0
+        """What is proven about this agent: ``theorem``, or "none".
+
+        The latter if its bounds are unproven, its bonus is scaled, or rewards need not be linear.
+        """
+        as_proven = getattr(self, "bonus_scale", 1.0) == 1.0 and getattr(self, "misspecification", 0.0) == 0.0
+        proven = self._proven and as_proven
         return self.theorem if proven else "none"
 
     # -- what a kind or an algorithm writes ----------------------------------------------------

@@ -42,6 +42,26 @@ def bonus_scale() -> Any:
     return parameter(default=1.0, check=check.nonnegative, words=words)
 
 
+def tight() -> Any:
+    """Whether certificates come from further sets."""
+    words = (
+        "whether certificates use further sets of all data, with a part of δ: smaller, at some cost in speed"
+    )
+    return parameter(default=True, check=check.flag, words=words)
+
+
+def blocks() -> Any:
+    """How many blocks of columns there are."""
+    words = "m: the vectors are m blocks of d/m columns, and an action is zero outside of one; certificates use it"
+    return parameter(default=1, check=check.count, words=words)
+
+
+def misspecification() -> Any:
+    """By how much expected rewards may differ from linear ones."""
+    words = "ζ ≥ 0: expected rewards differ from linear ones by at most ζ; above 0 mistakes are not bounded"
+    return parameter(default=0.0, check=check.nonnegative, words=words)
+
+
 def replan(default: str) -> Any:
     """When to plan anew."""
     words = 'when to plan anew: "always" before every episode, or "lazy"'

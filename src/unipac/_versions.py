@@ -1,7 +1,8 @@
 """Convert files and logs of older versions into what this version would have written.
 
-Nothing is checked here: the result is checked like a file of this version. A later version adds a table like
-``CHANGES``, and tables are applied one after the other.
+Nothing is checked here: the result is checked like a file of this version. ``CHANGES`` has what became of classes and
+parameters of version 2. Before version 4 there were no sets behind certificates: agents that may have such go on
+without them, and decide what they would have decided.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from unipac._parameters import declared
@@ -32,6 +34,8 @@ class Change(NamedTuple):
     """Why it cannot be converted; empty if it can."""
 
 
+NO_SETS = {"rows": (0, 0, 0), "factor": (0, 0, 0), "sums": (0, 4), "counts": (0, 3), "status": (0,)}
+COUNTS = ("counts", "status")
 ROUNDS = {"horizon": "total_rounds"}
 BALL = {"radius": ("ball",)}
 CHANGES = (
@@ -56,8 +60,10 @@ def current(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, Any], 
     held = dict(arrays)
     if header["kind"] == "deployment":
         new = {**header, "agent": _agent(header["agent"], held, "agent.")}
+        _add_sets(new["agent"], held, "agent.state.")
     else:
         new = _agent(header, held, "")
+        _add_sets(new, held, "state.")
     return {**new, "version": VERSION}, held
 
 
@@ -85,7 +91,29 @@ def _agent(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, An
     for old, new in change.renamed.items():
         if old in parameters and new in taken:
             parameters[new] = parameters.pop(old)
+    if "tight" in taken:
+        parameters.setdefault("tight", False)
+    progress = spec.get("progress")
+    if isinstance(progress, Mapping) and "surplus" in progress:  # of a bandit agent
+        spec = {**spec, "progress": {"overtaken": 0, **progress}}
     return {**spec, "agent": cls, "parameters": parameters}
+
+
+def _add_sets(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> None:
+    """Add the arrays of sets that are not kept to the state of an agent, whose names begin with ``prefix``."""
+    parameters = spec.get("parameters", {})
+    if "tight" not in parameters or not any(name.startswith(prefix) for name in arrays):
+        return
+    if "heuristic" in parameters:
+        _add_sets(parameters["heuristic"], arrays, f"{prefix}heuristic.")
+    else:
+        for name in ("rows", "size", "rotations"):
+            if f"{prefix}{name}" in arrays:
+                arrays[f"{prefix}levels.{name}"] = arrays.pop(f"{prefix}{name}")
+    for name, shape in NO_SETS.items():
+        arrays.setdefault(
+            f"{prefix}sets.{name}", np.zeros(shape, dtype=np.int64 if name in COUNTS else float)
+        )
 
 
 def _fits(change: Change, agent: str, parameters: Mapping[str, Any]) -> bool:

@@ -22,9 +22,10 @@ HEURISTICS = {
 }  # fmt: skip
 
 
-def pair(name, dim, *, gate, regularization, noise, inner=0.5):
+def pair(name, dim, *, gate, regularization, noise, inner=0.5, tight=False):
     make, radius, extra = HEURISTICS[name]
     common = {"noise": noise, "regularization": regularization, "delta": 0.1, "norm": 1.2, "gate": gate}
+    common["tight"] = tight
     judge = judges.Guarded(dim, judges.Index(dim, radius=radius, regularization=inner, **extra), **common)
     return unipac.Guarded(make(dim, inner), **common), judge
 
@@ -87,6 +88,99 @@ def test_guarded_decides_as_the_pseudo_code(heuristic, kind):
         assert agent.levels()[i - 1].radius == pytest.approx(
             data.mixture(0.05 / (i * (i + 1)), noise, 1.2), rel=1e-9
         )
+
+
+@pytest.mark.parametrize("kind", ["norms", "repeats", "collinear", "unit", "arms"])
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
+    """The choices, and all of the levels, are those without sets, bit for bit."""
+    rng = np.random.default_rng(dim)
+    noise = [0.1, 0.5][dim % 2]
+    agent, judge = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise, tight=True)
+    X = action_sets(rng, dim, 300, 6, kind)
+    theta = rng.standard_normal(dim)
+    rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((300, 1))
+    follow(agent, judge, X, rewards)
+    plain, _ = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise)
+    trace, again = plain.play(X, rewards), copy.copy(agent.heuristic)
+    assert again.rounds == 0
+    played = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise, tight=True)[0].play(X, rewards)
+    np.testing.assert_array_equal(played.index, trace.index)
+    np.testing.assert_array_equal(played.level, trace.level)
+    assert plain.levels() == agent.levels()
+    assert plain.mistake_bound(0.1) == agent.mistake_bound(0.1)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"misspecification": 0.05},
+        {"reward_range": (0.0, 1.0)},
+        {"misspecification": 0.3, "reward_range": (0.0, 1.0)},
+        {"blocks": 3},
+        {"blocks": 3, "misspecification": 0.05, "reward_range": (0.0, 1.0)},
+        {"blocks": 6},
+    ],
+    ids=str,
+)
+def test_blocks_and_misspecification_as_in_the_pseudo_code(more):
+    """Rewards 0 or 1, of actions in one of m blocks; certificate, ucb and lcb to 1e-8, bounds of all actions too."""
+    rng = np.random.default_rng(7)
+    m, zeta, dim = more.get("blocks", 1), more.get("misspecification", 0.0), 6
+    common = {"noise": 0.5, "regularization": 2.0, "delta": 0.1, "norm": 1.2, "gate": 0.5, **more}
+    agent = unipac.Guarded(unipac.LinUCB(dim), **common)
+    judge = judges.Guarded(dim, judges.Index(dim, radius="constant", alpha=1.0), **common)
+    low, high = more.get("reward_range") or (-np.inf, np.inf)
+    theta = rng.uniform(0, 1, dim) / 2.5
+    for _ in range(150):
+        X = np.zeros((5, m, dim // m))
+        X[np.arange(5), rng.integers(m, size=5)] = rng.uniform(0, 1, (5, dim // m))
+        X = X.reshape(5, dim) / max(1.0, np.linalg.norm(X.reshape(5, dim), axis=1).max())
+        decision, bounds = agent.choose(X), agent.bounds(X)
+        k, level, certificate = judge.choose(X)
+        if near_tie(judge, X):
+            k = decision.index
+        assert (decision.index, decision.level) == (k, level)
+        assert decision.certificate == pytest.approx(certificate, abs=1e-8)
+        ucb = [min(max(judge.sets.ucb(x, judge.by_c), low), high) for x in X]
+        np.testing.assert_allclose(bounds.ucb, ucb, atol=1e-8)
+        lcb = [min(max(judge.sets.lcb(x, judge.by_c), low), high) for x in X]
+        np.testing.assert_allclose(bounds.lcb, lcb, atol=1e-8)
+        assert (decision.ucb, decision.lcb) == pytest.approx((ucb[k], lcb[k]), abs=1e-8)
+        reward = float(rng.random() < theta @ decision.action)
+        agent.update(decision, reward)
+        judge.learn(X[k], reward, level)
+    assert agent.consistent
+    assert agent.mistake_bound(0.1) < np.inf or zeta > 0
+    assert agent.guarantee == ("uniform-PAC" if zeta == 0 else "none")
+
+
+def test_actions_in_two_blocks_are_refused():
+    X = np.array([[1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]])
+    for agent in (
+        unipac.Guarded(unipac.LinUCB(4), blocks=2),
+        unipac.OFUL(4, blocks=2),
+        unipac.NestedOFUL(4, blocks=2),
+    ):
+        before = agent.digest()
+        for call in (
+            lambda agent=agent: agent.choose(X),
+            lambda agent=agent: agent.bounds(X),
+            lambda agent=agent: agent.play(X, np.zeros((3, 2))),
+            lambda agent=agent: agent.absorb(X, np.zeros(2)),
+        ):
+            with pytest.raises(ValueError, match="zero outside of one of 2 blocks"):
+                call()
+        assert agent.digest() == before
+        agent.update(agent.choose(X[:1]), 0.5)
+    for wrong, words in (
+        ({"blocks": 3}, "a divisor of dim = 4"),
+        ({"misspecification": 0.1, "tight": False}, "be 0 without"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            unipac.OFUL(4, **wrong)
+        with pytest.raises(ValueError, match=words):
+            unipac.Guarded(unipac.LinUCB(4), **wrong)
 
 
 def test_three_thousand_rounds_with_a_greedy_heuristic_that_is_wrong():

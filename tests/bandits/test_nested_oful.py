@@ -1,5 +1,7 @@
 """NestedOFUL makes the decisions of the slow transcription in ``helpers.judges.levelled``."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,20 @@ from helpers.actions import action_sets
 from helpers.judges.levelled import FastNaiveAgent
 from helpers.levelled import KINDS
 
+TIGHT = {
+    "mixture": (unipac.NestedOFUL, {}, "nested", "mixture", {}),
+    "determinant": (unipac.NestedOFUL, {"radius": "determinant"}, "nested", "determinant", {}),
+    "scaled": (unipac.NestedOFUL, {"bonus_scale": 0.3}, "nested", "mixture", {}),
+}
 VARIANTS = {
-    "mixture": (unipac.NestedOFUL, {}, "nested", "mixture", {"all_data": True}),
+    "mixture": (unipac.NestedOFUL, {"tight": False}, "nested", "mixture", {"all_data": True}),
     "levels": (unipac.NestedOFUL, {"all_data": False}, "nested", "mixture", {}),
     "determinant": (
-        unipac.NestedOFUL, {"radius": "determinant"}, "nested", "determinant", {"all_data": True}),
-    "theorem": (unipac.NestedOFUL, {"radius": "theorem"}, "nested", "theorem", {"all_data": True}),
-    "scaled": (unipac.NestedOFUL, {"bonus_scale": 0.3}, "nested", "mixture", {"all_data": True}),
+        unipac.NestedOFUL, {"radius": "determinant", "tight": False}, "nested", "determinant", {"all_data": True}),
+    "theorem": (
+        unipac.NestedOFUL, {"radius": "theorem", "tight": False}, "nested", "theorem", {"all_data": True}),
+    "scaled": (
+        unipac.NestedOFUL, {"bonus_scale": 0.3, "tight": False}, "nested", "mixture", {"all_data": True}),
 }  # fmt: skip
 
 
@@ -24,6 +33,15 @@ VARIANTS = {
 @pytest.mark.parametrize("rounds", [400, pytest.param(1000, marks=pytest.mark.slow)])
 def test_decides_as_the_pseudo_code(rounds, variant, kind):
     levelled.check_decisions(VARIANTS[variant], kind, 3 + [*VARIANTS].index(variant), rounds)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("variant", TIGHT)
+@pytest.mark.parametrize("reward_range", [None, (-1.0, 1.0)])
+def test_with_sets_it_decides_and_certifies_as_the_pseudo_code(reward_range, variant, kind):
+    number = 3 + [*TIGHT].index(variant)
+    by_a = levelled.check_tight_run(TIGHT[variant], kind, number, 120, reward_range=reward_range)
+    assert by_a > 10 or kind != "unit"
 
 
 @pytest.mark.parametrize("rounds", [1500, pytest.param(5000, marks=pytest.mark.slow)])
@@ -50,7 +68,7 @@ def test_other_norm_bounds(action_norm):
 def test_the_judge_can_say_no():
     """Negative control: a wrong regularization, a wrong rule of levels."""
     levelled.check_judge_says_no(
-        unipac.NestedOFUL,
+        functools.partial(unipac.NestedOFUL, tight=False),
         FastNaiveAgent(3, "nested", "mixture", regularization=1.01, all_data=True),
         FastNaiveAgent(3, "disjoint", "mixture", all_data=True),
     )

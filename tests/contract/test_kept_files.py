@@ -93,11 +93,17 @@ def test_classes_and_parameters_change(prefix, monkeypatch):
     header, arrays = _versions.current(
         {"version": 2, **wrap(old)}, {f"{prefix}gone": np.ones(2), f"{prefix}kept": np.ones(3)}
     )
-    assert header == {"version": 3, **wrap(new)}
+    assert header == {"version": _storage.VERSION, **wrap(new)}
     assert list(arrays) == [f"{prefix}kept"]
     other = {**old, "parameters": {"mode": 3}}
-    assert _versions.current({"version": 2, **wrap(other)}, {})[0] == {"version": 3, **wrap(other)}
-    assert _versions.current({"version": 3, **wrap(old)}, {})[0] == {"version": 3, **wrap(old)}
+    assert _versions.current({"version": 2, **wrap(other)}, {})[0] == {
+        "version": _storage.VERSION,
+        **wrap(other),
+    }
+    assert _versions.current({"version": _storage.VERSION, **wrap(old)}, {})[0] == {
+        "version": _storage.VERSION,
+        **wrap(old),
+    }
 
 
 def test_an_altered_file_of_an_older_version_is_refused(tmp_path):

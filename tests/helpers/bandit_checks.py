@@ -103,8 +103,9 @@ def check_times(case: Case) -> None:
         refused(agent, agent.update, decision, 0.5, times=2)
         agent.update(decision, 0.5, times=1)
         return
+    plain = taken(case.cls, {"tight": False})  # the mean of m rounds says less of forecasts than m rewards
     for m in (1, 2, 7, 60):
-        one, many = case.make(), case.make()
+        one, many = case.make(**plain), case.make(**plain)
         for agent in (one, many):
             agent.play(case.instance, rounds=25, seed=3)
         X = offered(case, 25)
@@ -154,23 +155,26 @@ def check_levels(case: Case) -> None:
     """``absorb(levels=)`` of what was decided is the updates, in any order, bit for bit, for every agent."""
     agent, other = case.make(), case.make()
     decisions = [agent.choose(offered(case, t)) for t in range(4)]
-    rounds = []
+    rounds, newest = [], -1
     for t in range(4, 60):
         decisions.append(agent.choose(offered(case, t)))
         done = decisions.pop((7 * t) % 4)
         agent.update(done, 0.1 * (t % 5))
-        rounds.append((done.action, 0.1 * (t % 5), done.level))
+        rounds.append((done.action, 0.1 * (t % 5), done.level, done.id < newest))
+        newest = max(newest, done.id)
     for decision in decisions:
         agent.forget(decision)
-    X, y, levels = (np.array(column) for column in zip(*rounds, strict=True))
-    other.absorb(X[:20], y[:20], levels=levels[:20])
-    other.absorb(X[20:], y[20:], levels=levels[20:])
+    X, y, levels, late = (np.array(column) for column in zip(*rounds, strict=True))
+    other.absorb(X[:20], y[:20], levels=levels[:20], late=late[:20])
+    other.absorb(X[20:], y[20:], levels=levels[20:], late=late[20:])
     check(other.rounds == 56 and agent.digest() == other.digest(), "absorbed with levels")
     waiting = agent.choose(offered(case, 60))
     check(agent.digest() != other.digest(), "what is pending counts")
     agent.update(waiting, 0.3)
     check(agent.digest() != other.digest(), "what was learned counts")
     refused(other, other.absorb, X, y, levels=levels[:3])
+    refused(other, other.absorb, X, y, levels=levels, late=late[:3])
+    refused(other, other.absorb, X, y, late=late)
     refused(other, other.absorb, X, y, levels=levels + 1e9)
     refused(other, other.absorb, X, y, levels=-1 - levels)
 

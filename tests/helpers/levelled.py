@@ -1,10 +1,13 @@
 """The bandit agents with levels of ridge regressions: which they are, and how they are held against their judge."""
 
+import math
+
 import numpy as np
 import pytest
 
 from helpers.actions import action_sets
-from helpers.judges.levelled import FastNaiveAgent, NaiveAgent
+from helpers.judges.levelled import FastNaiveAgent, NaiveAgent, determinant, mixture
+from helpers.judges.sets import Sets
 from unipac.bandits.levelled.agent import LevelledAgent
 from unipac.registry import AGENTS
 
@@ -59,6 +62,70 @@ def check_run(agent, judge, X, rewards, *, precision=1e-7):
         agent.update(decision, reward)
         judge.add(x, reward, decision.level)
     return agent, judge
+
+
+def check_tight_run(variant, kind, number, rounds, **more):
+    """With the sets behind certificates: the choice by A and the levels, what is said by A, B, C and the levels.
+
+    Returns in how many rounds A lowered an index.
+    """
+    agent_class, arguments, rule, radius, _ = variant
+    case = 5 * number + KINDS.index(kind)
+    rng = np.random.default_rng(case)
+    dim, lam, noise = [1, 2, 3, 5, 8][case % 5], [0.1, 1.0, 4.0][case % 3], [0.1, 1.0][case % 2]
+    common = {"noise": noise, "regularization": lam, "delta": 0.1, "norm": 1.2}
+    agent = agent_class(dim, **arguments, **common, **more)
+    single, scale = rule == "single", agent.bonus_scale
+    paper = single and radius == "determinant"
+    share = 0.1 if paper else 0.025
+    judge = FastNaiveAgent(dim, rule, radius, **{**common, "delta": share if single else 0.05})
+    low, high = agent.reward_range or (-math.inf, math.inf)
+    sets = Sets(
+        dim, 3 * 0.1 / (8 if single else 16), noise=noise, norm=1.2, regularization=lam, low=low, high=high
+    )
+    X = action_sets(rng, dim, rounds, 6, kind)
+    theta = rng.standard_normal(dim)
+    rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((rounds, 1))
+    by_a = 0
+    for t in range(rounds):
+        decision = agent.choose(X[t])
+        k, block = decision.index, sets.blocks[0]
+        means, _, bonuses = judge.evaluate(X[t])
+        Sigma, b = judge.regression(range(1, judge.S + 1))
+        solved = np.linalg.solve(Sigma, b)
+        outer = mixture if radius == "mixture" or single else determinant
+        beta = outer(Sigma, lam, noise, 1.2, 0.025 if single else 0.0125)
+        if not single:
+            beta = min(beta, judge.beta(judge.S, Sigma))
+
+        def c(v, Sigma=Sigma, solved=solved, beta=beta):
+            return float(solved @ v) + beta * math.sqrt(max(float(v @ np.linalg.solve(Sigma, v)), 0.0))
+
+        def center(x, solved=solved):
+            return float(solved @ x)
+
+        index = (means + scale * bonuses).min(axis=0)
+        if not paper:
+            tight = [sum(np.array(block.by_a(x)) * (1, scale)) for x in X[t]]
+            index = np.minimum(index, [center(x) + scale * (c(x) - center(x)) for x in X[t]])
+            by_a += bool((np.array(tight) < index).any())
+            index = np.minimum(index, tight)
+        assert index[k] >= index.max() - 1e-9
+        ucb, lcb = sets.ucb(X[t, k], c), sets.lcb(X[t, k], c)
+        if not single:
+            ucb = min(ucb, (means + bonuses)[:, k].min())
+            lcb = max(lcb, (means - bonuses)[:, k].max())
+        assert decision.ucb == pytest.approx(min(max(ucb, low), high), abs=1e-7)
+        assert decision.lcb == pytest.approx(min(max(lcb, low), high), abs=1e-7)
+        certificate = min(sets.certificate(X[t], k, c, lcb), 2 * 1.2)
+        if scale == 1.0 and not paper:
+            certificate = min(certificate, max(min(index[k], high) - max(lcb, low), 0.0))
+        assert decision.certificate == pytest.approx(certificate, abs=1e-7)
+        agent.update(decision, rewards[t, k])
+        judge.add(X[t, k], rewards[t, k], decision.level)
+        sets.learn(X[t, k], rewards[t, k])
+    assert agent.consistent
+    return by_a
 
 
 def check_decisions(variant, kind, number, rounds):

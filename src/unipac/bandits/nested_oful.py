@@ -27,12 +27,12 @@ from typing import ClassVar
 
 from unipac import _checks as check
 from unipac._agents import agent, parameter
-from unipac.bandits.levelled.agent import OptimisticAgent
+from unipac.bandits.levelled.tight import TightAgent
 from unipac.linalg.levels import NESTED
 
 
 @agent
-class NestedOFUL(OptimisticAgent):
+class NestedOFUL(TightAgent):
     """Optimism over nested levels of data and all data: converges, at the regret of OFUL.
 
     {parameters}

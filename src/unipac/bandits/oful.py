@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from unipac._agents import agent
-from unipac.bandits.levelled.agent import OptimisticAgent
+from unipac.bandits.levelled.tight import TightAgent
 
 
 @agent
-class OFUL(OptimisticAgent):
+class OFUL(TightAgent):
     """Optimism over one confidence set of all data; its certificates hold, but it need not converge.
 
     {parameters}

@@ -52,6 +52,7 @@ class Classification(BanditInstance):
         best = np.linalg.lstsq(self.contexts, self.hits)[0]
         norm = max(1.0, float(np.linalg.norm(best)))
         super().__init__(name, n_actions * width, n_actions, norm=norm, noise=0.5)
+        self.blocks = n_actions
 
     def _contexts(self, index: int, rng: np.random.Generator, actions: Array, means: Array) -> None:
         samples = rng.integers(len(self.contexts), size=self.block)

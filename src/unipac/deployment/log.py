@@ -101,7 +101,7 @@ def _decision(event: Mapping[str, Any]) -> Decision:
 def fold(
     events: Iterable[Mapping[str, Any]], *, start: Any = None, agent: type[Any] | None = None
 ) -> BanditAgent:
-    """The agent that a log leads to: what was released is absorbed in order, at the levels that were logged.
+    """The agent that a log leads to: what was released is learned in order, at the levels that were logged.
 
     Args:
         events: of a deployment, from the first one on, as dicts (one JSON object per line of a file).
@@ -126,33 +126,31 @@ def fold(
         sound = isinstance(start, BanditAgent) and start.digest() == spec["start"]
         check.require(sound, "start", "the agent that the deployment was made with", start)
         now = start._clone()
-    # What waits: by id the agent's id (None: learns nothing), the decision, and the reward once it came.
+    # What waits: by id the agent's id (None: learns nothing), and the reward once it came.
     waiting: dict[Any, list[Any]] = {}
     order: deque[tuple[int, Any]] = deque()
 
     def teach(id_: Any) -> None:
-        number, decision, value = waiting.pop(id_)
+        number, value = waiting.pop(id_)
         if number is None:
             return
         value = spec["default"] if value is None else value
         if value is None:
             now.forget(number)
             return
-        del now._ledger.pending[number]
-        now.absorb(decision.action[None], [value], levels=[decision.level])
+        now.update(number, value)
 
     for event in rows:
         kind = event["kind"]
         if kind == "decide":
-            decision = _decision(event)
-            number = now._ledger.adopt(decision, now.certified)
+            number = now._ledger.adopt(_decision(event), now.certified)
             if event["holdout"]:
                 now.forget(number)
                 number = None
-            waiting[event["id"]] = [number, decision, None]
+            waiting[event["id"]] = [number, None]
             order.append((event["seq"], event["id"]))
         elif kind == "reward":
-            waiting[event["id"]][2] = event["value"]
+            waiting[event["id"]][1] = event["value"]
             if spec["window"] is None:
                 teach(event["id"])
         elif kind == "release":
@@ -161,7 +159,7 @@ def fold(
                 if id_ in waiting:
                     teach(id_)
         elif kind == "forget":
-            number, _, _ = waiting.pop(event["id"])
+            number, _ = waiting.pop(event["id"])
             if number is not None:
                 now.forget(number)
         elif kind == "refute":

@@ -120,6 +120,11 @@ class Blocks(Features):
         self._alone = [None] * len(self.ids)
         self._text = all(isinstance(key, str) for key in self.ids)  # 1 == True, but text is unambiguous
 
+    @property
+    def blocks(self) -> int:
+        """The number of blocks, for the parameter ``blocks`` of agents."""
+        return len(self.ids)
+
     def _offered(self, actions: Any) -> tuple[tuple[Label, ...], Sequence[Row | None]]:
         if self._text and type(actions) in (list, tuple) and tuple(actions) == self.ids:
             return self.ids, self._alone  # a shortcut for the usual case

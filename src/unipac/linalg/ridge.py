@@ -22,8 +22,9 @@ layout: one array ``rows`` of shape (d, d + 2), whose row i is
 
     M_i0 ... M_ii | R_ii ... R_i,d-1 | z_i
 
-and one rotation is one pass over two rows. After all rotations the row below is (m, ·, ρ). It determines
-how the width and the mean of any other vector v change, since rotations keep lengths and angles:
+and one rotation is one pass over two rows. Further outcomes of the same rounds may follow z as columns of their own.
+After all rotations the row below is (m, ·, ρ). It determines how the width and the mean of any other vector v change,
+since rotations keep lengths and angles:
 
     width²  falls by ⟨m, v⟩²             mean  falls by ⟨m, v⟩ ρ
 """
@@ -121,7 +122,18 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
 
 @inlined
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
-    """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives the remainder of the row below.
+    """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives the remainder of the row below."""
+    d = x.size
+    below[0] = 0.0
+    for j in range(d):
+        below[j + 1] = x[j]
+    below[d + 1] = y
+    push(rows, times, below)
+
+
+@jit
+def push(rows: Array, times: float, below: Array) -> None:
+    """Rotate ``times`` equal rows (0, x, y, further outcomes), which ``below`` holds, into the factors.
 
     During the rotations that row is √weight ``below``, so that no rotation waits for a root or a quotient of the one
     before. With t = (entry of x)/R_ii, the tangent of its angle is √weight t and, with old values on the right,
@@ -130,11 +142,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
 
     or, equivalently, below ← cos (below − t row) at the same weight.
     """
-    d = x.size
-    below[0] = 0.0
-    for j in range(d):
-        below[j + 1] = x[j]
-    below[d + 1] = y
+    d, columns = rows.shape
     weight = times
     inverse_weight = 1.0 / times
     x_i = below[1]
@@ -157,7 +165,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
                 lighter = 1.0 / longer
                 sin = (weight * t) * stretch * (inverse_weight * lighter)
                 weight, inverse_weight = lighter, longer
-                for j in range(d + 2):
+                for j in range(columns):
                     upper = rows[i, j]
                     lower = below[j] - t * upper
                     rows[i, j] = upper + (excess * upper + sin * lower)
@@ -166,7 +174,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
                 cos = 1.0 / stretch
                 length *= stretch
                 next_x *= cos
-                for j in range(d + 2):
+                for j in range(columns):
                     upper = cos * rows[i, j]
                     lower = cos * below[j]
                     rows[i, j] = upper + (weight * t) * lower
@@ -174,7 +182,7 @@ def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
             rows[i, i + 1] = length
         x_i = next_x
     root = math.sqrt(weight)
-    for j in range(d + 2):
+    for j in range(columns):
         below[j] *= root
 
 

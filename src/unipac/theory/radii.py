@@ -74,6 +74,49 @@ def mixture(
     return _mixture(*_checked(logdet, delta, noise, norm, regularization))
 
 
+def scaled(logdet: float, step: int, delta: float, *, noise: float = 1.0) -> float:
+    """The radius of the noise at prior scale ℓ_j = λ 4^j: R √(log det(I + V/ℓ_j) + 2 log((j+1)(j+2)/δ)).
+
+    With probability 1 − δ it bounds ‖Σ x η‖ in the norm of (V + ℓ_j I)⁻¹ for all rounds and all j at once
+    (Theorem A of ``docs/theory/sets.md``); so ℓ may follow the data, while λ stays small.
+
+    >>> scaled(logdet=3.0, step=1, delta=0.05, noise=0.5)   # 0.5 √(3 + 2 log(6/0.05))
+    1.772778
+    """
+    return _scaled(
+        check.nonnegative("logdet", logdet),
+        check.count("step", step, least=0, most=check.LARGEST_COUNT),
+        math.log(1.0 / check.share("delta", delta)),
+        check.nonnegative("noise", noise),
+    )
+
+
+def forecast(
+    excess: float,
+    delta: float,
+    *,
+    noise: float = 1.0,
+    norm: float = 1.0,
+    regularization: float = 1.0,
+) -> float:
+    """The radius √(λS² + 2R² log(1/δ) + E), E the realised loss of forecasts beyond that of the regression.
+
+    E = Σ [(y − q)² − (y − ⟨θ̂, x⟩)²/(1 + w²)], with forecasts q, estimates θ̂ and squared widths w² of before each
+    reward (Theorem B of ``docs/theory/sets.md``). NaN if E is so small that the assumptions are refuted.
+
+    >>> forecast(excess=0.5, delta=0.05, noise=0.5, regularization=0.1)   # √(0.1 + 0.5 log 20 + 0.5)
+    1.448013
+    """
+    squared = _forecast(
+        check.real("excess", excess), 0.0, 0.0, 0.0, 0.0, 0.0,
+        math.log(1.0 / check.share("delta", delta)),
+        check.nonnegative("noise", noise),
+        check.nonnegative("norm", norm),
+        check.positive("regularization", regularization),
+    )  # fmt: skip
+    return math.sqrt(squared) if squared >= 0.0 else math.nan
+
+
 def level_delta(delta: float, level: int) -> float:
     """The share δ_l = δ/(l(l+1)) of level l; the shares of all levels add up to δ.
 
@@ -143,3 +186,27 @@ def _mixture(logdet: float, delta: float, noise: float, norm: float, regularizat
 
 def _level_delta(delta: float, level: int) -> float:
     return delta / (level * (level + 1.0))
+
+
+def _scaled(logdet: float, step: int, log_share: float, noise: float) -> float:
+    return noise * math.sqrt(logdet + 2.0 * (log_share + math.log((step + 1.0) * (step + 2.0))))
+
+
+def _forecast(
+    excess: float,
+    cross: float,
+    squares: float,
+    count: float,
+    mix: float,
+    zeta: float,
+    log_share: float,
+    noise: float,
+    norm: float,
+    regularization: float,
+) -> float:
+    """The squared radius; with misspecification ζ it holds for any ``mix`` e in (0, 1), chosen by the data."""
+    total = regularization * norm**2
+    rest = 1.0 - mix
+    bias = count * zeta**2 / mix if mix > 0.0 else 0.0
+    total += (bias + 2.0 * noise**2 * log_share) / rest
+    return total + (excess + 2.0 * mix * cross - mix**2 * squares) / rest**2

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from helpers.judges.searches import Fit, eliminate
+from helpers.judges.sets import Sets
 
 TIE = 1e-9
 
@@ -121,18 +122,24 @@ class Guarded:
       A <- {x in A: <th_l, yhat - x> <= b_l |yhat - x|}, yhat = argmax_A <th_l, y>, the first; one left: play it
       if max_A |x|_l > 2^-l: explored, play the widest
     all passed: the heuristic picks from A.
-    b_l = mix(Sigma_l, (delta/2)/(l(l+1))), all data: mix(Sigma, delta/2)
+    b_l = mix(Sigma_l, (delta/2)/(l(l+1))), all data: mix(Sigma, delta/2); with sets A and B: delta/8
     """
 
     def __init__(
         self, d, heuristic, *, delta=0.05, noise=1.0, norm=1.0, regularization=1.0, action_norm=1.0, gate=16.0,
-        first_width=False,
+        first_width=False, tight=True, misspecification=0.0, blocks=1, reward_range=None,
     ):  # fmt: skip
         self.d, self.heuristic, self.gate = d, heuristic, gate
         self.delta, self.R, self.S, self.L = delta, noise, norm, action_norm
         self.all = Regression(d, regularization)
         self.closed = []
         self.rounds = 0
+        self.sets = None
+        if tight:
+            told = {"noise": noise, "norm": norm, "regularization": regularization, "blocks": blocks}
+            low, high = reward_range or (-math.inf, math.inf)
+            self.sets = Sets(d, 3 * delta / 16, zeta=misspecification, low=low, high=high, **told)
+        self.zeta = misspecification
         self.first_width = first_width  # the width test before the elimination: for the comparison only
 
     def open_until(self, level):
@@ -178,15 +185,25 @@ class Guarded:
                 break
         if k is None:
             k = alive[self.heuristic.choose(X[alive])[0]]
-        beta = self.all.mixture(self.delta / 2, self.R, self.S)
-        certificate = ellipsoid_certificate(self.all, beta, X, k, 2 * self.S * self.L)
-        for level, kept in passed:
+        if self.sets is None:
+            beta = self.all.mixture(self.delta / 2, self.R, self.S)
+            certificate = ellipsoid_certificate(self.all, beta, X, k, 2 * self.S * self.L)
+        else:
+            certificate = min(self.sets.certificate(X, k, self.by_c), 2 * self.S * self.L + 2 * self.zeta)
+        for level, kept in passed if self.zeta == 0 else ():
             certificate = min(certificate, max(self.gap_bound(level, X, kept, k), 0.0))
         return int(k), explored, certificate
+
+    def by_c(self, v):
+        """The upper bound of direction v by all data."""
+        beta = self.all.mixture(self.delta / 8, self.R, self.S) + self.zeta * math.sqrt(self.all.count)
+        return float(self.all.mean(v[None])[0] + beta * self.all.width(v[None])[0])
 
     def learn(self, x, y, level):
         self.close()
         self.all.add(x, y)
+        if self.sets is not None:
+            self.sets.learn(x, y)
         for i in range(level, len(self.closed) + 1):
             if level:
                 self.closed[i - 1].add(x, y)

@@ -1,12 +1,9 @@
 """Compiled rounds of ``Guarded``: levels that close one after the other and watch over a heuristic.
 
-The stack has all data as its first entry and closed level l as entry l, where ``linalg.levels`` counts from 1.
-
 guard     eliminate, and explore what a closed level does not know well enough
 pick      what the heuristic would play, if it is a single regression on all data
 verdict   what is known of the action chosen
 decide    all of these
-learn     all data learn every round, closed levels the explored ones; levels close
 play      all of it, round after round, if the heuristic is a single regression
 """
 
@@ -20,36 +17,19 @@ from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
+from unipac.bandits.guarded.learning import Rules, _scratch, closed_levels, covers, learn
 from unipac.bandits.levelled import kernels as single
 from unipac.bandits.levelled.confidence import Confidence, set_radii as set_own_radii
 from unipac.bandits.protocol.verdict import contradict
-from unipac.linalg import levels as stack, ridge
+from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets.certify import certificate as tight_certificate, interval
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.linalg import levels as stack
 from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, four
 from unipac.linalg.levels import Levels
-from unipac.theory.kernels import level_delta as _level_delta, mixture as _mixture
-
-_learn_level = stack._learn
 
 NEVER = 1 << 40
-
-NARROWER = 1e-6
-"""By this relative amount the squared width of an explored round may have become narrower, by rounding alone."""
-
-
-class Rules(NamedTuple):
-    """The constants of a guard, all of them float64."""
-
-    gate: float
-    """g d: level l is open for the first g d 4^l rounds."""
-    delta: float
-    """δ/2: for all data, and shared by the levels."""
-    noise: float
-    norm: float
-    regularization: float
-    action_norm: float
-    low: float
-    high: float
 
 
 class Work(NamedTuple):
@@ -81,15 +61,6 @@ def workspace(n: int, d: int, capacity: int) -> Work:
 
 
 _workspace = jit(workspace)
-
-
-@jit
-def closed_levels(rows: Array) -> int:
-    """How many levels are closed: the others have no factor yet."""
-    closed = int(np.int64(0))
-    while closed + 1 < rows.shape[0] and rows[closed + 1, 0, 1] > 0.0:
-        closed += 1
-    return closed
 
 
 @inlined
@@ -189,18 +160,63 @@ def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
 
 @inlined
 def verdict(
-    levels: Levels, rules: Rules, k: int, last: int, work: Work
+    levels: Levels, rules: Rules, sets: Array | None, spare: Array, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
-    """Mean, width, ucb and lcb in the set of all data, certificate, and whether the bounds are refuted."""
-    best = -math.inf
-    for i in range(work.means.size):
-        best = max(best, work.means[i] + levels.beta[0] * math.sqrt(work.all_width2[i]))
+    """Mean, width, ucb and lcb, certificate, and whether the bounds are refuted.
+
+    By the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those of the
+    regression that gives the ucb. ``spare`` is scratch memory of the sets.
+    """
+    if sets is None:
+        return _verdict(levels, rules, None, X, k, last, work)
+    return _verdict(levels, rules, tight.opened(sets, spare, X.shape[0]), X, k, last, work)
+
+
+@inlined
+def _verdict(
+    levels: Levels, rules: Rules, known: tight.Open | None, X: Array, k: int, last: int, work: Work
+) -> tuple[float, float, float, float, float, bool]:
+    """As ``verdict``, with ``sets`` by name."""
+    beta, zeta = levels.beta[0], 0.0
+    if known is not None:
+        zeta = known.rules.zetas[known.sets.status[0]]
+        beta += zeta * math.sqrt(levels.size[0])
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
-    ucb, lcb = min(mean + levels.beta[0] * width, rules.high), max(mean - levels.beta[0] * width, rules.low)
-    reach = rules.norm * rules.action_norm
-    if contradict(lcb, ucb, reach):
+    reach = rules.norm * rules.action_norm + zeta
+    ucb, lcb = mean + beta * width + zeta, mean - beta * width - zeta
+    refuted = False
+    if known is not None:
+        tight.look(known.sets, X, known.work)
+        upper, lower = interval(known.sets, known.rules, X, k, known.work)
+        if upper < ucb:
+            mean = known.work.values[k, tight.MEAN]
+            width = math.sqrt(known.work.values[k, tight.WIDTH2])
+        ucb, lcb = min(ucb, upper), max(lcb, lower)
+        refuted = known.sets.status[1] != 0
+    ucb, lcb = min(ucb, rules.high), max(lcb, rules.low)
+    if refuted or contradict(lcb, ucb, reach):
         return mean, width, max(ucb, rules.low), min(lcb, rules.high), math.nan, True
-    certificate = min(max(min(best, rules.high) - lcb, 0.0), 2.0 * reach)
+    certificate = 2.0 * reach
+    if known is None:
+        best = -math.inf
+        for i in range(work.means.size):
+            best = max(best, work.means[i] + beta * math.sqrt(work.all_width2[i]))
+        certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
+    if zeta == 0.0:  # levels are about linear rewards
+        certificate = by_levels(levels, k, last, certificate, work)
+    if known is not None:
+        for i in range(work.means.size):
+            known.work.outer[0, i], known.work.outer[1, i] = work.means[i], work.all_width2[i]
+        all_data = int(np.int64(0))
+        certificate = tight_certificate(
+            known.sets, known.rules, levels.rows, all_data, beta, X, k, lcb, certificate, known.work
+        )
+    return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
+
+
+@jit
+def by_levels(levels: Levels, k: int, last: int, certificate: float, work: Work) -> float:
+    """The least of a certificate and of those of the closed levels up to ``last``."""
     for level in range(1, last + 1):
         gap = 0.0
         for i in range(work.means.size):
@@ -210,7 +226,7 @@ def verdict(
                 if gap >= certificate:
                     break  # nothing new from this level
         certificate = min(certificate, gap)
-    return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
+    return certificate
 
 
 @jit
@@ -222,124 +238,29 @@ def look_and_guard(levels: Levels, X: Array, work: Work) -> tuple[int, int, int,
 
 @jit
 def decide(
-    levels: Levels, rules: Rules, confidence: Confidence, X: Array, work: Work
+    levels: Levels,
+    rules: Rules,
+    sets: Array | None,
+    spare: Array,
+    confidence: Confidence,
+    X: Array,
+    work: Work,
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
     look(levels, X, work)
     k, level, count, last = guard(levels, closed_levels(levels.rows), X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
-    mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, k, last, work)
+    mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, sets, spare, X, k, last, work)
     return k, level, mean, width, ucb, lcb, certificate, refuted
-
-
-@jit
-def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
-    """Renew the radii of the entries from ``low`` to ``high``."""
-    for i in range(low, high + 1):
-        delta = rules.delta if i == 0 else _level_delta(rules.delta, i)
-        levels.beta[i] = _mixture(levels.logdet[i], delta, rules.noise, rules.norm, rules.regularization)
-
-
-@inlined
-def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
-    """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
-    while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
-        closed += 1
-        ridge.copy(levels.rows[0], levels.rows[closed])
-        levels.logdet[closed], levels.rotations[closed] = levels.logdet[0], levels.rotations[0]
-        set_radii(levels, rules, closed, closed)
-    return closed
-
-
-class Scratch(NamedTuple):
-    """Room for the values of one action by entry of the stack, and for a rotation."""
-
-    means: Array
-    width2: Array
-    below: Array
-
-
-def scratch(capacity: int, d: int) -> Scratch:
-    """Scratch memory for a stack."""
-    return Scratch(np.empty(capacity), np.empty(capacity), np.empty(d + 2))
-
-
-_scratch = jit(scratch)
-
-
-@jit
-def learn_one(levels: Levels, rules: Rules, x: Array, y: float, level: int, times: int, s: Scratch) -> None:
-    """Learn ``times`` equal rounds that were decided at ``level``; a genuine round never exceeds the closed ones."""
-    closed = closed_levels(levels.rows)
-    learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
-
-
-@inlined
-def learn(
-    levels: Levels,
-    closed: int,
-    rounds: int,
-    rules: Rules,
-    x: Array,
-    y: float,
-    level: int,
-    times: int,
-    width2: float,
-    s: Scratch,
-) -> int:
-    """Add ``times`` equal rounds, explored at ``level`` as long as they are wide, else free; how many are closed.
-
-    What is wide is decided here: with late rewards a round may have been wide when it was chosen, and no longer be.
-
-    ``width2`` is the squared width of x on all data, NaN if it is not known.
-    """
-    first, once = int(np.int64(0)), int(np.int64(1))
-    row = x.reshape((1, x.size))
-    explored = int(np.int64(0))
-    if level > 0:
-        evaluate_all(levels.rows, level + 1, level + 1, row, first, once, s.means, s.width2)
-        if s.width2[0] >= (1.0 - NARROWER) * 4.0**-level:  # else others were learned since it was chosen
-            explored = max(once, stack.share(s.width2[0], level, times))
-    while times > 0:
-        room = rules.gate * 4.0 ** (closed + 1.0) - rounds
-        step = times if room >= times else max(1, math.floor(room))
-        if explored > 0 or math.isnan(width2):
-            evaluate_all(
-                levels.rows, once, closed + 1 if explored > 0 else once, row, first, once, s.means, s.width2
-            )
-        else:
-            s.width2[0] = width2
-        width2 = math.nan
-        _learn_level(levels, once, x, y, step, s.width2, rules.regularization, s.below)
-        set_radii(levels, rules, first, first)
-        if explored > 0:
-            part = min(step, explored)
-            for i in range(level, closed + 1):
-                _learn_level(levels, i + 1, x, y, part, s.width2, rules.regularization, s.below)
-            levels.size[level] += part
-            explored -= part
-            set_radii(levels, rules, level, closed)
-        levels.size[0] += step
-        rounds += step
-        times -= step
-        closed = close(levels, closed, rounds, rules)
-    return closed
-
-
-@jit
-def covers(levels: Levels, closed: int, truth: Array) -> bool:
-    """Whether the truth lies in all sets."""
-    inside = True
-    for i in range(closed + 1):
-        inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]
-    return inside
 
 
 @jit
 def play(
     levels: Levels,
     rules: Rules,
+    sets: Array | None,
+    spare: Array,
     heuristic: Array,
     shared: bool,
     actions: Array,
@@ -359,10 +280,17 @@ def play(
     work, own, rows = _workspace(n, d, levels.size.size), _scratch(levels.size.size, d), np.empty((n, d))
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
+    if sets is not None:
+        known = tight.opened(sets, spare, n)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
-            record.covered[t] = covers(levels, closed, truth)
+            if sets is None:
+                record.covered[t] = covers(levels, closed, 0.0, truth)
+            else:
+                zeta = known.rules.zetas[known.sets.status[0]]
+                record.covered[t] = covers(levels, closed, zeta, truth)
+                record.covered[t] &= covered_by_sets(known.sets, known.rules, truth, known.work)
         look(levels, X, work)
         k, level, count, last = guard(levels, closed, X, work)
         if k < 0 and shared:
@@ -373,13 +301,18 @@ def play(
             by = single.scaled(inner, once, confidence.scale, bonus)
             room = argmax.workspace(count, d, inner.size.size)
             k = work.alive[argmax.select(by, once, rows[:count], room, s.means, s.width2)]
-        _, _, _, _, certificate, wrong = verdict(levels, rules, k, last, work)
+        if sets is None:
+            _, _, _, _, certificate, wrong = _verdict(levels, rules, None, X, k, last, work)
+        else:
+            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, X, k, last, work)
         refuted |= wrong
         record.chosen[t], record.level[t] = k, level
         record.certificate[t] = math.nan if refuted else certificate
         record.reward[t] = rewards[t, k]
         x, y = X[k], rewards[t, k]
         closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
+        if sets is not None:
+            learn_sets(known.sets, known.rules, X, k, y, once, False, k, known.work)
         rounds += 1
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)

@@ -1,7 +1,8 @@
-"""What Guarded keeps: a stack with all data and the closed levels, beside what its heuristic has learned."""
+"""What Guarded keeps: a stack with all data and the closed levels, sets, and what its heuristic has learned."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._atomic import Change, commit
-from unipac._inputs import LARGEST_REWARD
-from unipac.bandits.guarded import kernels
-from unipac.bandits.guarded.kernels import Rules
+from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac.bandits.guarded import kernels, learning as compiled
+from unipac.bandits.guarded.learning import Rules
+from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.ledger import Ledger
-from unipac.bandits.protocol.records import Level
+from unipac.bandits.protocol.records import Level, Trace
+from unipac.bandits.sets import certify, state as tight
+from unipac.bandits.sets.state import SavedSets, State
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
@@ -32,11 +36,12 @@ KEPT = 256
 
 
 class Saved(NamedTuple):
-    """What goes to a file: all data, then the closed levels; and what the heuristic has learned."""
+    """What goes to a file: all data, then the closed levels; the sets; and what the heuristic has learned."""
 
     rows: Array
     size: NDArray[np.int64]
     rotations: NDArray[np.int64]
+    sets: SavedSets
     heuristic: Any
 
 
@@ -51,6 +56,13 @@ def check_parameters(heuristic: Any, regularization: float, action_norm: float) 
     check_ratio(regularization, action_norm)
 
 
+def fitting(instance: BanditInstance, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The parameters of a guard that fits an instance, those that are given first."""
+    heuristic = heuristic_for(parameters.pop("heuristic", None), instance, **more)
+    told = {name: getattr(instance, name) for name in ("noise", "norm", "blocks")}
+    return {"heuristic": heuristic, **told, **parameters}
+
+
 def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
     """An agent as it is; a table of its name and parameters makes one that fits the instance; by default LinUCB."""
     check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
@@ -61,16 +73,71 @@ def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
     return AGENTS[given["agent"]].made_for(instance, **more, **parameters)
 
 
+def regressions(heuristic: Any, regularization: float) -> tuple[bool, bool]:
+    """Whether it chooses by one compiled regression on all data and nothing else, and whether that is the guard's."""
+    single = vars(type(heuristic)).get("single_regression", False) and heuristic.fixed_actions is None
+    single = single and not getattr(heuristic, "_chooses_by_sets", False)
+    return single, single and heuristic.regularization == regularization
+
+
+def inner_of(heuristic: Any, ledger: Ledger) -> Any:
+    """A copy, without sets that only its own certificates would use, that counts and draws by a ledger."""
+    inner = copy.copy(heuristic)
+    if regressions(heuristic, 1.0)[0] and getattr(heuristic, "tight", False):
+        inner = type(heuristic)(**{**heuristic.parameters, "tight": False})
+    give(ledger, inner)
+    return inner
+
+
+def decide(agent: Any, X: Array) -> tuple[int, int, float, float, float, float, float, bool]:
+    """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
+    levels, rules, inner = agent.state.levels, agent._rules, agent._inner
+    sets, work = agent._scratch.sets(agent.state, len(X)), agent._scratch.choosing(levels, len(X))
+    if agent._shared:
+        return kernels.decide(levels, rules, *sets, inner._confidence, X, work)
+    k, level, count, last = kernels.look_and_guard(levels, X, work)
+    k = picked(inner, X, work.alive[:count]) if k < 0 else k
+    return k, level, *kernels.verdict(levels, rules, *sets, X, k, last, work)
+
+
+def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+    """Rounds of a guard over a single regression, compiled, into a trace."""
+    levels, (sets, spare) = make_room(agent, len(y)), agent._scratch.sets(agent.state, X.shape[-2])
+    rounds = agent._inner._memory, agent._shared, X[None] if X.ndim == 2 else X, y, truth
+    sound, told = agent.consistent, record(trace)
+    _, refuted = agent._ledger.run(kernels.play, levels, agent._rules, sets, spare, *rounds, not sound, told)
+    if refuted and sound:
+        agent._warn_of_refutation()
+
+
+def refutation(state: State) -> tuple[float, bool] | None:
+    """What is certified if the sets are refuted by their data; None if they are not."""
+    return (math.nan, True) if tight.refuted(state.sets) else None
+
+
+def check_actions(X: Array, agent: Any) -> None:
+    """Refuse actions that are too long, or have entries in two blocks."""
+    check_norms("actions", X, agent.action_norm)
+    tight.check_blocks("actions", X, agent.blocks)
+
+
 def rules_of(agent: Any) -> Rules:
-    """The constants of the guard of an agent."""
+    """The constants of the guard of an agent, whose parameters are checked."""
+    tight.check_parameters(agent, agent.tight)
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
-    return Rules(
-        agent.gate * agent.dim, agent.delta / 2, *assumed, *(agent.reward_range or (-math.inf, math.inf))
-    )
+    shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
+    return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
+
+
+def empty_sets(agent: Any) -> Array:
+    """The sets behind certificates: A and B with 3δ/16 each, beside δ/2 for the levels and δ/8 for all data."""
+    return tight.no_data(agent, 3 * agent.delta / 16) if agent.tight else tight.NONE.copy()
 
 
 def mistake_bound(eps: float, agent: Any) -> float:
-    """As ``theory.guarded_mistake_bound``, with the arguments of an agent."""
+    """As ``theory.guarded_mistake_bound``, with the arguments of an agent; infinite if rewards need not be linear."""
+    if agent.misspecification > 0.0:
+        return math.inf + check.positive("eps", eps)
     names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
     return guarded_mistake_bound(eps, agent.dim, **{name: getattr(agent, name) for name in names})
 
@@ -86,28 +153,34 @@ def _capacity(rules: Rules, rounds: int) -> int:
 def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
     levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
-    kernels.set_radii(levels, rules, 0, 0)
+    compiled.set_radii(levels, rules, 0, 0)
     if len(levels.size) > 2:  # else none is closed, and no kernel is needed to know it
-        kernels.close(levels, 0, rounds, rules)
+        compiled.close(levels, 0, rounds, rules)
     return levels
 
 
-def with_room(levels: Levels, rules: Rules, rounds: int) -> Levels:
-    """The same levels, with room for those that are closed after so many rounds."""
-    needed = _capacity(rules, rounds)
-    return levels if needed <= len(levels.size) else stack.grown(levels, needed + 2)
+def make_room(agent: Any, rounds: int) -> Levels:
+    """The levels of an agent, with room for those that are closed after so many further rounds."""
+    needed = _capacity(agent._rules, agent.rounds + rounds)
+    if needed > len(agent.state.levels.size):
+        agent.state = agent.state._replace(levels=stack.grown(agent.state.levels, needed + 2))
+    levels: Levels = agent.state.levels
+    return levels
 
 
-def saved(levels: Levels, heuristic: Any) -> Saved:
+def saved(state: State, heuristic: Any) -> Saved:
     """What goes to a file."""
-    used = kernels.closed_levels(levels.rows) + 1
-    return Saved(levels.rows[:used], levels.size[:used], levels.rotations[:used], heuristic)
+    levels = state.levels
+    used = compiled.closed_levels(levels.rows) + 1
+    parts = levels.rows[:used], levels.size[:used], levels.rotations[:used]
+    return Saved(*parts, tight.saved(state.sets), heuristic)
 
 
-def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
-    """The levels of a file; a ``ValueError`` if no data could have led to them."""
+def restored(saved: Saved, agent: Any) -> State:
+    """The levels and sets of a file; a ``ValueError`` if no data could have led to them."""
+    dim, rules, rounds = agent.dim, agent._rules, agent.rounds
     levels = empty(dim, rules, rounds)
-    closed = kernels.closed_levels(levels.rows)
+    closed = compiled.closed_levels(levels.rows)
     shapes = [array.shape for array in saved[:3]]
     sound = shapes == [(closed + 1, dim, dim + 2), (closed + 1,), (closed + 1,)]
     if not sound or saved.size.min() < 0 or saved.size[0] != rounds or saved.rotations.min() < 0:
@@ -117,12 +190,20 @@ def restored(saved: Saved, dim: int, rules: Rules, rounds: int) -> Levels:
     for i in range(closed + 1):
         check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
         levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
-    kernels.set_radii(levels, rules, 0, closed)
-    return levels
+    compiled.set_radii(levels, rules, 0, closed)
+    return State(levels, tight.restored(saved.sets, empty_sets(agent), rounds))
 
 
-def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
-    """Mean, width, ucb and lcb of every row of X, in the set of all data."""
+def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean, width, ucb and lcb of every row of X, by the set of all data and the further sets."""
+    tight.check_blocks("actions", X, agent.blocks)
+    levels = agent.state.levels
+    sets, spare = agent._scratch.sets(agent.state, len(X))
+    if sets is not None:
+        out = np.empty((4, len(X)))
+        radius = float(levels.beta[0]) + agent.misspecification * math.sqrt(levels.size[0])
+        certify.bound_all(sets, spare, levels.rows, 0, radius, X, out)
+        return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
     width = np.sqrt(width2)
@@ -133,7 +214,7 @@ def bounds(levels: Levels, X: Array) -> tuple[Array, Array, Array, Array]:
 def listed(levels: Levels, rules: Rules) -> list[Level]:
     """Explored rounds, the proven bound on them, and radius of each closed level."""
     dim, found = levels.rows.shape[1], []
-    for i in range(1, kernels.closed_levels(levels.rows) + 1):
+    for i in range(1, compiled.closed_levels(levels.rows) + 1):
         bound = level_size(dim, i, rules.regularization, rules.action_norm)
         found.append(Level(i, int(levels.size[i]), bound, float(levels.beta[i])))
     return found
@@ -146,8 +227,9 @@ class Scratch:
     """Scratch memory of kernels; kept, as making it takes as long as using it."""
 
     def __init__(self) -> None:
+        self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
-        self._learning: dict[int, kernels.Scratch] = {}
+        self._learning: dict[int, compiled.Scratch] = {}
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
         """For a choice among n actions."""
@@ -158,11 +240,16 @@ class Scratch:
             self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
         return self._work[n, capacity]
 
-    def learning(self, levels: Levels) -> kernels.Scratch:
+    def sets(self, state: State, n: int) -> tuple[Array | None, Array]:
+        """The sets behind certificates, if there are any, and scratch memory for them and n actions."""
+        sets = state.sets
+        return (sets, self._spare.room(n, sets)) if sets.size else (None, tight.NONE)
+
+    def learning(self, levels: Levels) -> compiled.Scratch:
         """For a round to be learned."""
         capacity, dim, _ = levels.rows.shape
         if capacity not in self._learning:
-            self._learning = {capacity: kernels.scratch(capacity, dim)}
+            self._learning = {capacity: compiled.scratch(capacity, dim)}
         return self._learning[capacity]
 
 

@@ -51,7 +51,9 @@ class LevelledAgent(BanditAgent):
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
 
-    learns_in = ("state", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated")
+    learns_in: ClassVar[tuple[str, ...]] = (
+        "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated"
+    )  # fmt: skip
 
     regularization: float = declare.regularization()
 
@@ -67,7 +69,7 @@ class LevelledAgent(BanditAgent):
 
     # -- state ---------------------------------------------------------------------------------
 
-    def _empty(self) -> Levels:
+    def _empty(self) -> Any:
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
@@ -75,7 +77,7 @@ class LevelledAgent(BanditAgent):
         set_radii(levels, self._confidence, 1, 1)
         return self._held(levels)
 
-    def _held(self, levels: Levels) -> Levels:
+    def _held(self, levels: Levels) -> Any:
         """These levels, in the memory that the kernels write into."""
         memory = kernels.packed(levels, self._confidence)
         bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
@@ -93,11 +95,12 @@ class LevelledAgent(BanditAgent):
         bonus, fixed = (None if array is None else array.copy() for array in (self._bonus, self._fixed))
         self._hold(self._memory.copy(), bonus, fixed)
 
-    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Levels:
+    def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Any:
         """Let the kernels write into these arrays."""
         held = kernels.levels_in(memory)
         single = np.empty((1, self.dim)), np.empty(1)
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
+        whole = self._with_sets(held)
         # Without a call in between nothing can be raised in between.
         self._memory: Array = memory
         self._bonus: Array | None = bonus
@@ -105,15 +108,20 @@ class LevelledAgent(BanditAgent):
         self._single = single  # where an update puts its round for the kernel
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
-        self.state = held
-        return held
+        self._stack: Levels = held
+        self.state = whole
+        return whole
+
+    def _with_sets(self, levels: Levels) -> Any:
+        """The state of an agent with these levels."""
+        return levels
 
     def _saved(self) -> Any:
-        levels: Levels = self.state
+        levels = self._stack
         S = top(levels)
         return Saved(levels.rows[:S], levels.size[:S], levels.rotations[:S])
 
-    def _restored(self, saved: Any) -> Levels:
+    def _restored(self, saved: Any) -> Any:
         S, d = len(saved.size), self.dim
         sound = (
             1 <= S <= (1 if self.rule == SINGLE else MOST_LEVELS)
@@ -140,7 +148,7 @@ class LevelledAgent(BanditAgent):
 
     def _make_room(self, x: Array | None = None, times: int = 1) -> None:
         """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
-        levels: Levels = self.state
+        levels = self._stack
         needed = top(levels) + 1
         if x is not None:
             norm2 = max(float(x @ x), (NEGLIGIBLE * self.action_norm) ** 2)
@@ -268,7 +276,7 @@ class OptimisticAgent(LevelledAgent):
     def levels(self) -> list[Level]:
         """Size, proven bound on the size, and radius of each level in use."""
         with self._lock:
-            levels: Levels = self.state
+            levels = self._stack
             S = top(levels)
             own = levels._replace(beta=np.empty_like(levels.beta))
             set_radii(own, self._confidence._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data

@@ -124,8 +124,10 @@ class BanditAgent(Agent):
         ``rounds`` is for algorithms that must know their ``total_rounds``, ``seed`` for those that draw.
         """
         check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
-        fitting = accepted(cls, noise=instance.noise, norm=instance.norm, seed=seed, total_rounds=rounds)
-        return cls(**{"dim": instance.dim, **fitting, **parameters})
+        known = {name: getattr(instance, name) for name in ("noise", "norm", "blocks")}
+        return cls(
+            **{"dim": instance.dim, **accepted(cls, seed=seed, total_rounds=rounds, **known), **parameters}
+        )
 
     # -- what users read -----------------------------------------------------------------------
 
@@ -222,8 +224,8 @@ class BanditAgent(Agent):
         """Learn the reward of a decision, given as such or by its id, now or later, in any order.
 
         With ``times`` it counts as that many rounds with this action and this reward, in one exact step, where
-        ``counts_many``. For the bounds to stay valid the reward must then be the mean over so many rounds, or free
-        of noise. With ``noise``, where ``weighs``, its noise has this scale instead of the agent's own.
+        ``counts_many``; for the bounds to stay valid it must then be their mean, or free of noise. With ``noise``,
+        where ``weighs``, its noise has this scale instead of the agent's own.
         """
         value = reward if type(reward) is float else checked_reward(reward)
         if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
@@ -241,11 +243,15 @@ class BanditAgent(Agent):
         waiting = ledger.waiting(decision)
         if ledger.rounds + times > check.LARGEST_COUNT:
             ledger.check_total("times", times)
+        place = ledger.place(waiting.id)
+        ledger.late = place < ledger.newest
         if scale is None:
             step = self._reward(waiting, value, times)
         else:
             step = self._learn(np.array(waiting.action), value, waiting.level, times, scale)
         changes: list[Change] = [(delitem, ledger.pending, waiting.id)]
+        if not ledger.late:
+            changes.append((setattr, ledger, "newest", place))
         if times != 1:
             changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
         return changes + self._learned(step, times)
@@ -268,16 +274,16 @@ class BanditAgent(Agent):
         *,
         noise: ArrayLike | None = None,
         levels: ArrayLike | None = None,
+        late: ArrayLike | None = None,
     ) -> None:
         """Learn from m logged rounds: the actions taken, (m, d), their rewards, (m,), and perhaps noise, (m,).
 
-        The bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
-        without knowledge of its own noise, and none was left out or kept because of its reward.
-
-        With ``levels``, (m,), those of the decisions, the rounds are ones that an equal agent decided: then the
-        same is learned, bit for bit, as by its updates in this order. Every agent takes these.
+        Bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
+        without knowledge of its own noise, and none was left out or kept because of its reward. With ``levels``,
+        (m,), those of the decisions, the rounds are ones that an equal agent decided: then the same is learned, bit
+        for bit, as by its updates in this order. ``late``, (m,): which rewards came after that of a younger one.
         """
-        many.absorb(self, actions, rewards, noise, levels)
+        many.absorb(self, actions, rewards, noise, levels, late)
 
     def play(
         self,
@@ -290,7 +296,7 @@ class BanditAgent(Agent):
         truth: ArrayLike | None = None,
         noise: ArrayLike | None = None,
     ) -> Trace:
-        """Choose and learn for T rounds: the same as a loop of choose and update, compiled where it can be.
+        """Choose and learn for T rounds, traced: the same as a loop of choose and update, compiled where it can be.
 
         Args:
             actions: (T, n, d), or (n, d) if every round offers the same actions; or an instance from
@@ -303,9 +309,6 @@ class BanditAgent(Agent):
             truth: μ*; then the trace says in which rounds it was in all confidence sets.
             noise: (T,), the scale of the noise of each round, where ``weighs``; with arrays only. An instance
                 whose rounds differ in it hands it on by itself.
-
-        Returns:
-            What happened in each round.
         """
         return many.play(self, actions, rewards, rounds, seed, start, truth, noise)
 
@@ -342,10 +345,10 @@ class BanditAgent(Agent):
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         """The certificate, if no ucb exceeds ``best``; whether the bounds contradict each other or ‖θ‖ ≤ S."""
-        largest = 2.0 * getattr(self, "norm", math.inf) * self.action_norm  # 2SL, whatever was seen
-        if contradict(lcb, ucb, largest / 2):
+        reach = getattr(self, "norm", math.inf) * self.action_norm + getattr(self, "misspecification", 0.0)
+        if contradict(lcb, ucb, reach):
             return math.nan, True
-        return min(max(best - lcb, 0.0), largest), False
+        return min(max(best - lcb, 0.0), 2.0 * reach), False  # 2SL, whatever was seen
 
     def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """As ``_bounds``, within the range of the rewards."""

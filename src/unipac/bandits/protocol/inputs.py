@@ -80,6 +80,17 @@ def logged_levels(levels: ArrayLike, count: int, least: int, most: int) -> list[
     return told
 
 
+def logged_order(late: ArrayLike, levels: ArrayLike | None, count: int) -> list[bool]:
+    """Which of the rewards of logged decisions came after that of a younger one."""
+    check.require(levels is not None, "late", "given with levels", late)
+    array = np.asarray(late)
+    check.require(
+        array.shape == (count,) and (array.dtype == bool or count == 0), "late", f"{count} flags", late
+    )
+    told: list[bool] = array.tolist()
+    return told
+
+
 def offered_rounds(
     actions: ArrayLike, rewards: ArrayLike, dim: int, action_norm: float
 ) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ plain, and the changes of ``BanditAgent`` set them.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from itertools import starmap
@@ -30,7 +31,9 @@ REFUTATION = (
 class Ledger:
     """Decisions and their ids, counters, and whether the assumptions still stand."""
 
-    __slots__ = ("counted", "first_id", "next_id", "pending", "played", "sound", "surplus")
+    __slots__ = (
+        "_ranks", "counted", "first_id", "late", "newest", "next_id", "pending", "played", "sound", "surplus"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}
@@ -44,6 +47,11 @@ class Ledger:
         """Decisions made, less rounds and pending: some were forgotten, some count as many."""
         self.sound = True
         """Whether no bounds have refuted the assumptions, those of ``played`` aside."""
+        self.late = False
+        """Whether the reward being learned comes after that of a younger decision."""
+        self.newest: float = -math.inf
+        """The place of the youngest decision whose reward was learned."""
+        self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
 
     def take_new_ids(self) -> None:
         """Take a new identity: ids of its decisions from here on are those of no other ledger."""
@@ -58,6 +66,14 @@ class Ledger:
     def consistent(self) -> bool:
         """Whether no bounds have refuted the assumptions."""
         return self.sound and not (self.played and any(refuted for _, refuted in self.played))
+
+    def place(self, id_: int) -> int:
+        """Where a decision stands in the order of decisions; comparable within one ledger."""
+        return self._ranks.get(id_, id_ - self.first_id)
+
+    def overtake(self) -> None:
+        """Rewards of younger decisions than all that are pending were learned."""
+        self.newest = self.next_id - self.first_id
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> tuple[int, bool]:
         """Let a kernel play rounds, and count them at the same moment: it returns (rounds, refuted).
@@ -79,6 +95,7 @@ class Ledger:
         other = Ledger()
         other.pending, other.first_id, other.next_id = self.pending.copy(), self.first_id, self.next_id
         other.counted, other.surplus, other.sound = self.rounds, self.surplus, self.consistent
+        other.late, other.newest, other._ranks = self.late, self.newest, self._ranks
         return other
 
     def number(self) -> int:
@@ -125,6 +142,7 @@ class Ledger:
             "rounds": self.rounds,
             "surplus": self.surplus,
             "consistent": self.consistent,
+            "overtaken": sum(self.place(d.id) < self.newest for d in waiting),
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         arrays = {
@@ -175,3 +193,7 @@ class Ledger:
                 check.flag("certified", was_certified) and certified,
                 None if named is None else label("label", named),
             )
+        count = len(self.pending)
+        self._ranks = {number: place - count for place, number in enumerate(self.pending)}
+        overtaken = check.count("overtaken", progress["overtaken"], least=0, most=count)
+        self.newest = overtaken - count if overtaken else -math.inf  # those before are the first in order

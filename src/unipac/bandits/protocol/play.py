@@ -16,6 +16,7 @@ from unipac._inputs import check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import (
     logged_levels,
+    logged_order,
     logged_rounds,
     noise_scales,
     offered_rounds,
@@ -207,10 +208,15 @@ def _play_checked(
     agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
 ) -> None:
     """By the agent's own ``_play``, or one round after the other if each has its own noise."""
-    if noise is None:
-        agent._play(X, y, truth, trace)
-    else:
-        play_rounds(agent, X, y, truth, trace, noise)
+    agent._ledger.late, before = False, agent.rounds
+    try:
+        if noise is None:
+            agent._play(X, y, truth, trace)
+        else:
+            play_rounds(agent, X, y, truth, trace, noise)
+    finally:
+        if agent._ledger.pending and agent.rounds > before:
+            agent._ledger.overtake()
 
 
 # -- one round after the other -----------------------------------------------------------------
@@ -290,6 +296,7 @@ def absorb(
     rewards: ArrayLike,
     noise: ArrayLike | None,
     levels: ArrayLike | None,
+    late: ArrayLike | None,
 ) -> None:
     """As ``BanditAgent.absorb``."""
     words = f"left alone with {type(agent).__name__}, whose proof forbids it"
@@ -298,24 +305,32 @@ def absorb(
     agent._check_logged(X)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape)
     decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())
+    overtaken = None if late is None else logged_order(late, levels, len(y))
     with agent._lock:
         agent._ledger.check_total("actions", len(y))
+        agent._ledger.late = False
         if len(y) <= 1:  # which is learned at once
-            learn_rounds(agent, X, y, decided, scales)
+            learn_rounds(agent, X, y, decided, scales, overtaken)
             return
         twin = agent._twin()
         if scales is None and decided is None:
             twin._absorb(X, y)
         else:
-            learn_rounds(twin, X, y, decided, scales)
+            learn_rounds(twin, X, y, decided, scales, overtaken)
         commit(agent._taken_over(twin))
 
 
 def learn_rounds(
-    agent: BanditAgent, X: Array, y: Array, levels: Sequence[int] | None, noise: Array | None
+    agent: BanditAgent,
+    X: Array,
+    y: Array,
+    levels: Sequence[int] | None,
+    noise: Array | None,
+    late: Sequence[bool] | None = None,
 ) -> None:
-    """Learn logged rounds one after the other, at their levels and with their noise if these are given."""
+    """Learn logged rounds one after the other, at their levels, with their noise and order if these are given."""
     for k, (x, value) in enumerate(zip(X, y.tolist(), strict=True)):
+        agent._ledger.late = late is not None and late[k]
         known = x.copy(), value, 0 if levels is None else levels[k], 1
         step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k]))
         commit(agent._learned(step, 1))

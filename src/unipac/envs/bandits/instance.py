@@ -66,6 +66,7 @@ class BanditInstance(ABC):
     """
 
     uneven: bool = False
+    blocks: int = 1
 
     def __init__(
         self,

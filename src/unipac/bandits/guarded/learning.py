@@ -1,0 +1,189 @@
+"""What the levels of ``Guarded`` learn, compiled.
+
+The stack has all data as its first entry and closed level l as entry l, where ``linalg.levels`` counts from 1.
+
+close     a level keeps what all data were
+learn     all data learn every round, closed levels the explored ones
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from unipac._arrays import Array
+from unipac._jit import inlined, jit
+from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.linalg import levels as stack, ridge
+from unipac.linalg.fast.evaluate import evaluate_all
+from unipac.linalg.levels import Levels
+from unipac.theory.kernels import level_delta as _level_delta, mixture as _mixture
+
+_learn_level = stack._learn
+
+NARROWER = 1e-6
+"""By this relative amount the squared width of an explored round may have become narrower, by rounding alone."""
+
+
+class Rules(NamedTuple):
+    """The constants of a guard, all of them float64."""
+
+    gate: float
+    """g d: level l is open for the first g d 4^l rounds."""
+    delta: float
+    """δ/2: shared by the levels."""
+    outer: float
+    """The share of the set of all data: what the levels and the sets behind certificates leave."""
+    noise: float
+    norm: float
+    regularization: float
+    action_norm: float
+    low: float
+    high: float
+
+
+@jit
+def closed_levels(rows: Array) -> int:
+    """How many levels are closed: the others have no factor yet."""
+    closed = int(np.int64(0))
+    while closed + 1 < rows.shape[0] and rows[closed + 1, 0, 1] > 0.0:
+        closed += 1
+    return closed
+
+
+@jit
+def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
+    """Renew the radii of the entries from ``low`` to ``high``."""
+    for i in range(low, high + 1):
+        delta = rules.outer if i == 0 else _level_delta(rules.delta, i)
+        levels.beta[i] = _mixture(levels.logdet[i], delta, rules.noise, rules.norm, rules.regularization)
+
+
+@inlined
+def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
+    """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
+    while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
+        closed += 1
+        ridge.copy(levels.rows[0], levels.rows[closed])
+        levels.logdet[closed], levels.rotations[closed] = levels.logdet[0], levels.rotations[0]
+        set_radii(levels, rules, closed, closed)
+    return closed
+
+
+class Scratch(NamedTuple):
+    """Room for the values of one action by entry of the stack, and for a rotation."""
+
+    means: Array
+    width2: Array
+    below: Array
+
+
+def scratch(capacity: int, d: int) -> Scratch:
+    """Scratch memory for a stack."""
+    return Scratch(np.empty(capacity), np.empty(capacity), np.empty(d + 2))
+
+
+_scratch = jit(scratch)
+
+
+@jit
+def learn_one(
+    levels: Levels,
+    rules: Rules,
+    sets: Array | None,
+    spare: Array,
+    x: Array,
+    y: float,
+    level: int,
+    times: int,
+    late: bool,
+    s: Scratch,
+) -> None:
+    """Learn ``times`` equal rounds that were decided at ``level``; a genuine round never exceeds the closed ones.
+
+    ``late``: the reward of a younger decision came before.
+    """
+    closed = closed_levels(levels.rows)
+    learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
+    if sets is not None:
+        known, assumed = tight.unpack(sets)
+        none = int(np.int64(0))
+        work = tight.workspace(spare, none, known)
+        learn_sets(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
+
+
+@inlined
+def learn(
+    levels: Levels,
+    closed: int,
+    rounds: int,
+    rules: Rules,
+    x: Array,
+    y: float,
+    level: int,
+    times: int,
+    width2: float,
+    s: Scratch,
+) -> int:
+    """Add ``times`` equal rounds, explored at ``level`` as long as they are wide, else free; how many are closed.
+
+    What is wide is decided here: with late rewards a round may have been wide when it was chosen, and no longer be.
+
+    ``width2`` is the squared width of x on all data, NaN if it is not known.
+    """
+    first, once = int(np.int64(0)), int(np.int64(1))
+    row = x.reshape((1, x.size))
+    explored = int(np.int64(0))
+    if level > 0:
+        evaluate_all(levels.rows, level + 1, level + 1, row, first, once, s.means, s.width2)
+        if s.width2[0] >= (1.0 - NARROWER) * 4.0**-level:  # else others were learned since it was chosen
+            explored = max(once, stack.share(s.width2[0], level, times))
+    while times > 0:
+        room = rules.gate * 4.0 ** (closed + 1.0) - rounds
+        step = times if room >= times else max(1, math.floor(room))
+        if explored > 0 or math.isnan(width2):
+            evaluate_all(
+                levels.rows, once, closed + 1 if explored > 0 else once, row, first, once, s.means, s.width2
+            )
+        else:
+            s.width2[0] = width2
+        width2 = math.nan
+        _learn_level(levels, once, x, y, step, s.width2, rules.regularization, s.below)
+        set_radii(levels, rules, first, first)
+        if explored > 0:
+            part = min(step, explored)
+            for i in range(level, closed + 1):
+                _learn_level(levels, i + 1, x, y, part, s.width2, rules.regularization, s.below)
+            levels.size[level] += part
+            explored -= part
+            set_radii(levels, rules, level, closed)
+        levels.size[0] += step
+        rounds += step
+        times -= step
+        closed = close(levels, closed, rounds, rules)
+    return closed
+
+
+@jit
+def covers(levels: Levels, closed: int, zeta: float, truth: Array) -> bool:
+    """Whether the truth lies in all sets; those of the levels are about linear rewards."""
+    radius = levels.beta[0] + zeta * math.sqrt(levels.size[0])
+    inside = bool(ridge.distance(levels.rows[0], truth) <= radius)
+    if zeta == 0.0:
+        for i in range(1, closed + 1):
+            inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+    return inside
+
+
+@jit
+def covers_all(levels: Levels, sets: Array | None, spare: Array, truth: Array) -> bool:
+    """The same, of the sets behind certificates too."""
+    closed = closed_levels(levels.rows)
+    if sets is None:
+        return covers(levels, closed, 0.0, truth)
+    known = tight.opened(sets, spare, int(np.int64(0)))
+    inside = covered_by_sets(known.sets, known.rules, truth, known.work)
+    return inside and covers(levels, closed, known.rules.zetas[known.sets.status[0]], truth)

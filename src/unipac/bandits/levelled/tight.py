@@ -1,0 +1,161 @@
+"""The optimistic agents that keep the sets behind certificates: what they share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from unipac import _declarations as declare
+from unipac._agents import agent
+from unipac._arrays import Array
+from unipac._inputs import check_norms
+from unipac.bandits.levelled import tight_kernels as kernels
+from unipac.bandits.levelled.agent import OptimisticAgent
+from unipac.bandits.levelled.confidence import Confidence
+from unipac.bandits.levelled.kernels import record
+from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.records import Trace
+from unipac.bandits.sets import state as sets
+from unipac.bandits.sets.state import SavedSets, State
+from unipac.linalg.levels import SINGLE, Levels
+from unipac.linalg.soundness import Saved
+
+
+class SavedTight(NamedTuple):
+    """What goes to a file."""
+
+    levels: Saved
+    sets: SavedSets
+
+
+@agent
+class TightAgent(OptimisticAgent):
+    """Optimism over levels; choices may use set A, certificates use A, B and C, unless ``tight`` is False.
+
+    {parameters}
+    """
+
+    learns_in: ClassVar[tuple[str, ...]] = (*OptimisticAgent.learns_in, "_known")
+
+    tight: bool = declare.tight()
+    blocks: int = declare.blocks()
+    misspecification: float = declare.misspecification()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        sets.check_parameters(self, self._keeps_sets)
+
+    @property
+    def _keeps_sets(self) -> bool:
+        return self.tight and getattr(self, "all_data", True)
+
+    @property
+    def _chooses_by_sets(self) -> bool:
+        return self._keeps_sets and not (self.rule == SINGLE and self.radius == "determinant")
+
+    def _sets(self) -> Confidence:
+        """With these sets, levels keep δ/2, and C has δ/8; a single set has δ/4, the choice of a paper all of δ."""
+        plain = super()._sets()
+        if not self._keeps_sets:
+            return plain
+        if self.rule != SINGLE:
+            return plain._replace(outer_delta=self.delta / 8)
+        share = self.delta / 4 if self._chooses_by_sets else self.delta
+        return plain._replace(delta=share, outer_delta=self.delta / 4)
+
+    def _no_data(self) -> Array:
+        if not self._keeps_sets:
+            return sets.NONE.copy()
+        return sets.no_data(self, 3 * self.delta / (8 if self.rule == SINGLE else 16))
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def _empty(self) -> Any:
+        self._known, self._spare = self._no_data(), sets.Spare()
+        return super()._empty()
+
+    def _with_sets(self, levels: Levels) -> State:
+        return State(levels, self._known)
+
+    def _own_what_is_learned(self) -> None:
+        self._known = self._known.copy()
+        super()._own_what_is_learned()
+
+    def _saved(self) -> SavedTight:
+        return SavedTight(super()._saved(), sets.saved(self._known))
+
+    def _restored(self, saved: SavedTight) -> Any:
+        self._known = sets.restored(saved.sets, self._no_data(), self.rounds)
+        return super()._restored(saved.levels)
+
+    def _held_sets(self, n: int) -> tuple[Array, Array]:
+        """The sets, and scratch memory for n actions."""
+        return self._known, self._spare.room(n, self._known)
+
+    # -- the protocol, compiled ----------------------------------------------------------------
+
+    def _check_logged(self, X: Array) -> None:
+        sets.check_blocks("actions", X, self.blocks)
+
+    def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        self._check_logged(X)
+        if not self._known.size:
+            return super()._bounds(X)
+        out = np.empty((4, len(X)))
+        kernels.bound_all(self._memory, *self._held_sets(len(X)), X, out)
+        return out[0], out[1], out[2], out[3]
+
+    def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
+        return (math.nan, True) if sets.refuted(self._known) else super()._certify(best, ucb, lcb)
+
+    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        if self.blocks > 1 and not fixed:
+            check_norms("actions", X, self.action_norm)
+            self._check_logged(X)
+        if not self._known.size:
+            return super()._decide(X, fixed)
+        self._evaluated = self._ledger.next_id
+        verdict = kernels.choose(self._memory, *self._held_sets(len(X)), X)
+        if verdict[0] < 0:
+            check_norms("actions", X, self.action_norm)
+        return verdict
+
+    def _learn(
+        self, x: Array, y: float, level: int, times: int, noise: float | None = None, known: bool = False
+    ) -> Step:
+        step = super()._learn(x, y, level, times, noise, known)
+        if not self._known.size:
+            return step
+        memory, _, _, *rest = step[1]
+        return kernels.learn_all, (memory, *self._held_sets(0), *rest, self._ledger.late)
+
+    def _absorb(self, X: Array, y: Array) -> None:
+        if not self._known.size:
+            super()._absorb(X, y)
+            return
+        done = 0
+        while done < len(y):
+            self._make_room()
+            known, spare = self._held_sets(0)
+            count = kernels.learn_all(self._memory, known, spare, X[done:], y[done:], 1, False, False)
+            done += count
+            self._ledger.counted += count
+
+    def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
+        self._check_logged(X)
+        if not self._known.size:
+            super()._play(X, y, truth, trace)
+            return
+        actions = X[None] if X.ndim == 2 else X
+        done, sound = 0, self.consistent
+        while done < len(y):
+            self._make_room()
+            rest = actions if X.ndim == 2 else actions[done:], y[done:], truth, not sound
+            known, told = self._held_sets(X.shape[-2]), record(trace.part(done, len(y)))
+            count, refuted = self._ledger.run(kernels.play, self._memory, *known, *rest, told)
+            done += count
+            if refuted and sound:
+                sound = False
+                self._warn_of_refutation()

@@ -1,0 +1,265 @@
+"""Compiled rounds of the optimistic agents that keep the sets behind certificates, beside their levels.
+
+    choice        argmax_x of the least of ⟨w^l, x⟩ + β_l ‖x‖ over the levels and ⟨θ̂, x⟩ + the half-width of A
+    certificate   by A, B and the set of all data C, which is the outermost level
+
+A and C do not depend on the order of the rewards, B does: so B is for certificates alone. Choices are not cut by
+S‖x‖ or the range: bounds that are cut tie.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from unipac._arrays import Array
+from unipac._inputs import first_invalid, largest_norm
+from unipac._jit import inlined, jit
+from unipac.bandits.levelled.confidence import DETERMINANT, Confidence
+from unipac.bandits.levelled.kernels import (
+    Record,
+    Scratch,
+    State,
+    _covers,
+    _mark,
+    _unpack,
+    bounds,
+    learn,
+    scratch,
+)
+from unipac.bandits.protocol.verdict import Verdict, contradict
+from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval
+from unipac.bandits.sets.kernels import Rules, Sets, Work
+from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.linalg import ridge
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
+from unipac.linalg.levels import SINGLE, Levels, level_of, top
+from unipac.theory.kernels import mixture as _mixture
+
+
+@jit
+def radius_c(levels: Levels, S: int, confidence: Confidence, zeta: float) -> float:
+    """The radius of the set of all data behind certificates; that of a single set is for choices."""
+    c = confidence
+    rounds = int(np.int64(0))
+    for i in range(S):
+        rounds += levels.size[i]
+    radius = levels.beta[S - 1]
+    if c.rule == SINGLE:
+        radius = _mixture(levels.logdet[0], c.outer_delta, c.noise, c.norm, c.regularization)
+    return float(radius + zeta * math.sqrt(rounds))
+
+
+@inlined
+def _select(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    sets: Sets,
+    rules: Rules,
+    X: Array,
+    work: Work,
+    s: Scratch,
+) -> tuple[int, float]:
+    """The first row with the largest index, and that; its means and squared widths by level are in s.
+
+    An action is evaluated by A and the other levels only if its bound by C, the outermost level, exceeds the largest
+    index found so far.
+    """
+    n = X.shape[0]
+    first, once = int(np.int64(0)), int(np.int64(1))
+    scale = confidence.scale
+    evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
+    beta = scale * levels.beta[S - 1]
+    leader, best = first, -math.inf
+    for k in range(n):
+        bound = work.outer[0, k] + beta * math.sqrt(work.outer[1, k])
+        work.values[k, tight.MOST] = bound
+        if bound > best:
+            leader, best = k, bound
+    if confidence.rule != SINGLE or confidence.radius != DETERMINANT:  # else as in the paper
+        best = _index(levels, S, scale, sets, rules, X, best, -math.inf, leader, work, s)
+        for k in range(n):
+            bound = work.values[k, tight.MOST]
+            if bound > best or (bound == best and k < leader):
+                value = _index(levels, S, scale, sets, rules, X, bound, best, k, work, s)
+                if value > best or (value == best and k < leader):
+                    leader, best = k, value
+    evaluate_all(levels.rows, once, S, X, leader, leader + 1, s.means, s.width2)
+    return leader, best
+
+
+@jit
+def _index(
+    levels: Levels,
+    S: int,
+    scale: float,
+    sets: Sets,
+    rules: Rules,
+    X: Array,
+    bound: float,
+    enough: float,
+    k: int,
+    work: Work,
+    s: Scratch,
+) -> float:
+    """The least upper bound of action k, by A and all levels; not sought below ``enough``.
+
+    ``bound`` is that of the outermost level.
+    """
+    value = min(bound, index_a(sets, rules, k, scale, work))
+    if S > 1 and value >= enough:
+        once = int(np.int64(1))
+        evaluate_all(levels.rows, once, S - 1, X, k, k + 1, s.means, s.width2)
+        for i in range(S - 1):
+            value = min(value, s.means[i] + scale * levels.beta[i] * math.sqrt(s.width2[i]))
+    return value
+
+
+@inlined
+def _decide(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    sets: Sets,
+    rules: Rules,
+    X: Array,
+    work: Work,
+    s: Scratch,
+) -> Verdict:
+    """The choice among the rows of X, and what is known of it."""
+    tight.look(sets, X, work)
+    k, best = _select(levels, S, confidence, sets, rules, X, work, s)
+    zeta = rules.zetas[sets.status[0]]
+    c = radius_c(levels, S, confidence, zeta)
+    if confidence.rule == SINGLE or zeta > 0.0:  # inner levels are about linear rewards
+        mean, width = s.means[S - 1], math.sqrt(s.width2[S - 1])
+        ucb, lcb = mean + c * width + zeta, mean - c * width - zeta
+    else:
+        ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
+        mean, width = s.means[attained], math.sqrt(s.width2[attained])
+    upper, lower = interval(sets, rules, X, k, work)
+    if upper < ucb:
+        mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
+    ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
+    reach = confidence.norm * confidence.action_norm + zeta
+    refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
+    found = math.nan
+    if not refuted:
+        most = 2.0 * reach
+        paper = confidence.rule == SINGLE and confidence.radius == DETERMINANT
+        if confidence.scale == 1.0 and zeta == 0.0 and not paper:
+            most = min(most, max(min(best, confidence.high) - lcb, 0.0))  # no action has a larger index
+        found = certificate(sets, rules, levels.rows, S - 1, c, X, k, lcb, most, work)
+    level = 1 if confidence.rule == SINGLE else level_of(s.width2, S)
+    ucb, lcb = max(ucb, confidence.low), min(lcb, confidence.high)
+    return Verdict(k, level, mean, width, ucb, lcb, found, refuted)
+
+
+@jit
+def choose(
+    state: State, memory: Array, spare: Array, X: Array
+) -> tuple[int, int, float, float, float, float, float, bool]:
+    """The choice among the rows of X, a Verdict as a tuple; it is -1 if some action is not finite or too long."""
+    levels, confidence = _unpack(state)
+    if first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
+        return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
+    sets, rules = tight.unpack(memory)
+    s = scratch(state, levels)
+    work = tight.workspace(spare, X.shape[0], sets)
+    v = _decide(levels, top(levels), confidence, sets, rules, X, work, s)
+    state[_mark(levels, state)] = 1.0
+    return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
+
+
+@jit
+def bound_all(state: State, memory: Array, spare: Array, X: Array, out: Array) -> None:
+    """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
+    levels, confidence = _unpack(state)
+    state[_mark(levels, state)] = 0.0
+    s = scratch(state, levels)
+    S = top(levels)
+    sets, rules = tight.unpack(memory)
+    zeta = rules.zetas[sets.status[0]]
+    bound_by_sets(memory, spare, levels.rows, S - 1, radius_c(levels, S, confidence, zeta), X, out)
+    if S > 1 and zeta == 0.0:
+        for k in range(X.shape[0]):
+            evaluate_one(levels, S, X[k], s.means, s.width2)
+            ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
+            out[3, k] = max(out[3, k], lcb)
+            if ucb < out[2, k]:
+                out[0, k], out[1, k], out[2, k] = s.means[attained], math.sqrt(s.width2[attained]), ucb
+
+
+@jit
+def learn_all(
+    state: State, memory: Array, spare: Array, X: Array, y: Array, times: int, known: bool, late: bool
+) -> int:
+    """As ``kernels.learn_all``; ``late``: the reward of a younger decision came before."""
+    levels, confidence = _unpack(state)
+    mark = _mark(levels, state)
+    known &= state[mark] > 0.0
+    state[mark] = 0.0
+    s = scratch(state, levels)
+    sets, rules = tight.unpack(memory)
+    work = tight.workspace(spare, int(np.int64(0)), sets)
+    S = top(levels)
+    lowest = int(np.int64(1))
+    for t in range(y.size):
+        if levels.size.size <= S:
+            return t
+        if not known:
+            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+        _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        learn_sets(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
+    return y.size
+
+
+@jit
+def play(
+    state: State,
+    memory: Array,
+    spare: Array,
+    actions: Array,
+    rewards: Array,
+    truth: Array,
+    refuted: bool,
+    record: Record,
+) -> tuple[int, bool]:
+    """As ``kernels.play``."""
+    levels, confidence = _unpack(state)
+    state[_mark(levels, state)] = 0.0
+    T, n = rewards.shape
+    capacity = levels.size.size
+    s = scratch(state, levels)
+    sets, rules = tight.unpack(memory)
+    work = tight.workspace(spare, n, sets)
+    inside = np.ones(capacity, dtype=np.bool_)
+    once = int(np.int64(1))
+    any_refuted = refuted
+    changed = once
+    for t in range(T):
+        S = top(levels)
+        if capacity <= S:
+            return t, any_refuted
+        X = actions[t] if actions.shape[0] > 1 else actions[0]
+        if truth.size > 0:
+            zeta = rules.zetas[sets.status[0]]
+            c = radius_c(levels, S, confidence, zeta)
+            record.covered[t] = ridge.distance(levels.rows[S - 1], truth) <= c
+            if confidence.rule != SINGLE and zeta == 0.0:
+                record.covered[t] &= _covers(levels, changed, S, truth, inside)
+            record.covered[t] &= covered_by_sets(sets, rules, truth, work)
+        choice = _decide(levels, S, confidence, sets, rules, X, work, s)
+        k = choice.chosen
+        any_refuted |= choice.refuted
+        record.chosen[t] = k
+        record.level[t] = choice.level
+        record.certificate[t] = math.nan if any_refuted else choice.certificate
+        record.reward[t] = rewards[t, k]
+        lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
+        learn_sets(sets, rules, X, k, rewards[t, k], once, False, k, work)
+        changed = min(lowest, S)
+    return T, any_refuted

@@ -1,0 +1,203 @@
+"""Compiled certificates: how much better than the chosen action another can be, by A, B and C.
+
+C is the set of all data that the agent has anyway: the regression in entry ``level`` of its stack, with radius c.
+A, and the differences of C, take d² steps for a direction, so they are asked only for actions that B and the bounds
+of single actions leave above the certificate found so far.
+
+interval      least upper and greatest lower bound of an action, by A and B
+index_a       the upper bound of an action by A alone, for choices
+certificate   the largest bound on a difference y − x
+bound_all     the intervals of all actions, by A, B and C
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from unipac._arrays import Array
+from unipac._jit import inlined, jit
+from unipac.bandits.sets.kernels import (
+    MEAN,
+    MIXED,
+    MOST,
+    RADIUS_B,
+    WIDTH2,
+    Rules,
+    Sets,
+    Work,
+    _products,
+    half_a,
+    length,
+    look,
+    unpack,
+    workspace,
+)
+from unipac.linalg.fast import simd
+from unipac.linalg.fast.evaluate import evaluate_all
+
+
+@inlined
+def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float]:
+    """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
+    b, width2 = work.block[k], work.values[k, WIDTH2]
+    mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
+    zeta = rules.zetas[sets.status[0]]
+    a = half_a(sets, rules, b, work.images, k, width2)
+    f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
+    ball = rules.norm * length(X, k)
+    upper = min(min(mean + a, mixed + f), ball)
+    lower = max(max(mean - a, mixed - f), -ball)
+    return upper + zeta, lower - zeta
+
+
+@inlined
+def index_a(sets: Sets, rules: Rules, k: int, scale: float, work: Work) -> float:
+    """What a choice takes for the reward of action k: ⟨θ̂, x⟩ and ``scale`` times the half-width by A."""
+    half = half_a(sets, rules, work.block[k], work.images, k, work.values[k, WIDTH2])
+    return float(work.values[k, MEAN] + scale * half)
+
+
+@inlined
+def _subtract(work: Work, i: int, k: int) -> int:
+    """Write Mx_i − Mx_k into the last row of the images; which row that is."""
+    D = work.images.shape[1]
+    row = int(work.images.shape[0]) - 1
+    for j in range(0, D, 4):
+        u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
+        simd.store(work.images, row * D + j, u)
+    return row
+
+
+@inlined
+def certificate(
+    sets: Sets,
+    rules: Rules,
+    rows: Array,
+    level: int,
+    c: float,
+    X: Array,
+    k: int,
+    lower: float,
+    most: float,
+    work: Work,
+) -> float:
+    """How much better than action k, of reward at least ``lower``, another can be; ``most`` if no less is found.
+
+    ``work.outer`` has the means and squared widths of all actions in the regression of C.
+    """
+    n = X.shape[0]
+    zeta = rules.zetas[sets.status[0]]
+    first, largest = int(np.int64(-1)), 0.0
+    for i in range(n):
+        bound = _quick(sets, rules, c, i, k, lower, zeta, work) if i != k else 0.0
+        work.values[i, MOST] = bound
+        if bound > largest:
+            first, largest = i, bound
+    found = 0.0
+    for step in range(-1, n):  # the largest first: few others are then left
+        i = first if step < 0 else step
+        if i < 0 or found >= most:
+            break
+        if (step < 0 or i != first) and work.values[i, MOST] > found:
+            bound = _slow(sets, rules, rows, level, c, X, i, k, lower, found, zeta, work)
+            found = max(found, min(work.values[i, MOST], bound))
+    return min(found, most)
+
+
+@inlined
+def _quick(
+    sets: Sets,
+    rules: Rules,
+    c: float,
+    i: int,
+    k: int,
+    lower: float,
+    zeta: float,
+    work: Work,
+) -> float:
+    """How much better than k action i can be, by what takes d steps: the difference in B, bounds of single actions."""
+    b = work.block[i]
+    mixed, radius = work.values[i, MIXED], sets.sums[b, RADIUS_B]
+    upper = mixed + radius * math.sqrt(work.values[i, WIDTH2])
+    upper = min(upper, work.outer[0, i] + c * math.sqrt(work.outer[1, i])) + zeta
+    bound = min(upper, rules.high) - lower
+    if b == work.block[k]:
+        D = work.images.shape[1]
+        w = simd.zero()
+        for j in range(0, D, 4):
+            u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
+            w += u * u
+        bound = min(bound, mixed - work.values[k, MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
+    return float(bound)
+
+
+@inlined
+def _slow(
+    sets: Sets,
+    rules: Rules,
+    rows: Array,
+    level: int,
+    c: float,
+    X: Array,
+    i: int,
+    k: int,
+    lower: float,
+    enough: float,
+    zeta: float,
+    work: Work,
+) -> float:
+    """The same by A, the difference in C and S‖y − x‖; not sought below ``enough``."""
+    bound = math.inf
+    b = work.block[i]
+    if b == work.block[k]:
+        row = _subtract(work, i, k)
+        mean, _, q = _products(work, row, b)
+        bound = mean + half_a(sets, rules, b, work.images, row, q) + 2.0 * zeta
+        if bound <= enough:
+            return bound
+    length2 = 0.0
+    for j in range(X.shape[1]):
+        v = X[i, j] - X[k, j]
+        work.difference[0, j] = v
+        length2 += v * v
+    bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
+    if bound <= enough:
+        return bound
+    first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
+    evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    bound = min(bound, float(work.one[0, 0]) + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
+    if bound <= enough:
+        return bound
+    half = half_a(sets, rules, b, work.images, i, work.values[i, WIDTH2])
+    upper = min(float(work.values[i, MEAN]) + half, rules.norm * length(X, i)) + zeta
+    return min(bound, min(upper, rules.high) - lower)
+
+
+@jit
+def bound_all(memory: Array, spare: Array, rows: Array, level: int, c: float, X: Array, out: Array) -> int:
+    """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
+
+    Mean and width are those of the regression that gives the least upper bound. Returns the first row with entries
+    in two blocks, -1 if none has.
+    """
+    sets, rules = unpack(memory)
+    n = X.shape[0]
+    work = workspace(spare, n, sets)
+    bad = look(sets, X, work)
+    if bad >= 0:
+        return bad
+    zeta = rules.zetas[sets.status[0]]
+    means, width2 = work.outer[0], work.outer[1]
+    at = level + int(np.int64(1))
+    evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
+    for k in range(n):
+        upper, lower = interval(sets, rules, X, k, work)
+        out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+        bonus = c * math.sqrt(width2[k]) + zeta
+        if means[k] + bonus < upper:
+            upper = means[k] + bonus
+            out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
+        out[2, k], out[3, k] = upper, max(lower, means[k] - bonus)
+    return -1

@@ -1,0 +1,349 @@
+"""Compiled sets: what the rounds of one block say of any direction.
+
+With Σ = λI + V over the rounds of a block and, for a direction v, w² = vᵀΣ⁻¹v and g² = ‖Σ⁻¹v‖², all at once with
+probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
+
+    A   |⟨θ̂ − θ*, v⟩| ≤ a √(w² + (ℓ − λ) g²) + λ S g + ζ √(n (w² − λ g²))      a = theory.radii.scaled
+    B   |⟨θ̃ − θ*, v⟩| ≤ b w,   θ̃ = (θ̂ − e θ̂_q)/(1 − e)                        b² = theory.radii.forecast
+
+ℓ is the prior scale in use, θ̂_q the regression of the forecasts q, and e = 0 unless ζ > 0.
+
+unpacked    the state by name
+set_radii   a, b and e of a block from its sums
+look        Mx and what follows from it, for all actions
+half_a      the half-width of a direction by A, from its image Mv
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._arrays import Array
+from unipac._jit import inlined, jit
+from unipac.linalg.fast import packing, simd
+from unipac.linalg.fast.evaluate import _FIRST, four
+from unipac.theory.kernels import forecast as _forecast, scaled as _scaled
+
+Integers = NDArray[np.int64]
+
+EXCESS, CROSS, SQUARES, COUNT, LOGDET, SCALE, RADIUS_A, RADIUS_B, MIX = range(9)
+"""Columns of ``Sets.sums``: E, M₁, M₂, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
+STEP, ROTATIONS, LATE = range(3)
+"""Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, whether B has ended."""
+MEAN, MIXED, WIDTH2, MOST = range(4)
+"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, w², and a bound that is to be improved."""
+HEAD = 11
+"""Numbers before the values of ζ in the packed state."""
+NOWHERE = 1e200
+"""The radius of B where it has ended: finite, so that the bound of the zero vector stays 0."""
+TOLERANCE = 1e-9
+"""Relative margin below which a negative b² is rounding."""
+
+
+class Rules(NamedTuple):
+    """The constants of the sets."""
+
+    noise: float
+    norm: float
+    action_norm: float
+    regularization: float
+    """λ of the blocks."""
+    log_share: float
+    """log(1/δ) of A, and of B, in one block."""
+    low: float
+    high: float
+    """The range of the expected rewards."""
+    zetas: Array
+    """The values of ζ, increasing; the sets move on to the next when the data refute one."""
+
+
+class Sets(NamedTuple):
+    """The state of m blocks of d columns."""
+
+    rows: Array
+    """(m, d, d + 2) as in ``linalg.ridge``, or (m, d, d + 3) with the forecasts as a second outcome."""
+    factor: Array
+    """(m, d, D + 1): of V + ℓI, as in ``linalg.triangle``."""
+    sums: Array
+    """(m, 9)."""
+    counts: Integers
+    """(m, 3)."""
+    status: Integers
+    """(2,): which ζ is in force; 1 if the last one was refuted."""
+
+
+def unpacked(memory: Array) -> tuple[Sets, Rules]:
+    """Sets and constants, which share the memory of one array: Numba is slow to receive many."""
+    m, d, columns, k = int(memory[0]), int(memory[1]), int(memory[2]), int(memory[3])
+    zetas = HEAD
+    sums = zetas + k
+    counts = sums + 9 * m
+    index = counts + 3 * m
+    rows = index + 2
+    factor = rows + m * d * columns
+    sets = Sets(
+        packing.doubles(memory, rows, (m, d, columns)),
+        packing.doubles(memory, factor, (m, d, (d + 3) // 4 * 4 + 1)),
+        packing.doubles(memory, sums, (m, 9)),
+        packing.integers(memory, counts, (m, 3)),
+        packing.integers(memory, index, (2,)),
+    )
+    constants = memory[4], memory[5], memory[6], memory[7], memory[8], memory[9], memory[10]
+    return sets, Rules(*constants, packing.doubles(memory, zetas, (k,)))
+
+
+unpack = jit(unpacked)
+
+
+class Work(NamedTuple):
+    """Scratch memory for n actions in blocks of d columns; D is d rounded up to a multiple of four."""
+
+    block: Integers
+    """(n,): the block of each action."""
+    images: Array
+    """(n + 1, D): Mx of each action in its block; the last row is for a direction. The padding is zero."""
+    outcome: Array
+    """(2, m, D): z of the rewards and of the forecasts, by block; likewise."""
+    values: Array
+    """(n, 4)."""
+    outer: Array
+    """(2, n): means and squared widths of all actions in the regression of C."""
+    below: Array
+    """(D + 4,)."""
+    difference: Array
+    """(1, m d): y − x."""
+    one: Array
+    """(2, 1): the mean and the squared width of it."""
+
+
+def room(n: int, m: int, d: int) -> int:
+    """How many zeros scratch memory for n actions is made of."""
+    D = (d + 3) // 4 * 4
+    return 7 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
+
+
+def unpacked_work(spare: Array, n: int, sets: Sets) -> Work:
+    """Scratch memory for n actions, in an array that is an argument of the kernel: counting references takes time."""
+    m, d, _ = sets.rows.shape
+    D = (d + 3) // 4 * 4
+    images = n
+    outcome = images + (n + 1) * D
+    values = outcome + 2 * m * D
+    outer = values + 4 * n
+    below = outer + 2 * n
+    difference = below + D + 4
+    return Work(
+        packing.integers(spare, int(np.int64(0)), (n,)),
+        packing.doubles(spare, images, (n + 1, D)),
+        packing.doubles(spare, outcome, (int(np.int64(2)), m, D)),
+        packing.doubles(spare, values, (n, int(np.int64(4)))),
+        packing.doubles(spare, outer, (int(np.int64(2)), n)),
+        packing.doubles(spare, below, (D + 4,)),
+        packing.doubles(spare, difference, (int(np.int64(1)), m * d)),
+        packing.doubles(spare, difference + m * d, (int(np.int64(2)), int(np.int64(1)))),
+    )
+
+
+workspace = jit(unpacked_work)
+
+
+class Open(NamedTuple):
+    """All of it, while a kernel runs."""
+
+    sets: Sets
+    rules: Rules
+    work: Work
+
+
+@jit
+def opened(memory: Array, spare: Array, n: int) -> Open:
+    """The sets by name, with scratch memory for n actions."""
+    sets, rules = unpack(memory)
+    return Open(sets, rules, workspace(spare, n, sets))
+
+
+@jit
+def block_of(x: Array, m: int) -> int:
+    """The block in which x has entries; 0 if it is zero, -1 if there are two."""
+    if m == 1:
+        return 0
+    d = x.size // m
+    found = int(np.int64(-1))
+    for j in range(x.size):
+        if x[j] != 0.0:
+            if found >= 0 and found != j // d:
+                return -1
+            found = j // d
+    return max(found, 0)
+
+
+# -- radii -------------------------------------------------------------------------------------
+
+
+@jit
+def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
+    """Renew the radii of a block; whether its data refute the assumptions."""
+    s = sets.sums[b]
+    zeta = rules.zetas[sets.status[0]]
+    s[RADIUS_A] = _scaled(s[LOGDET], sets.counts[b, STEP], rules.log_share, rules.noise)
+    s[MIX] = 0.0
+    spread = 2.0 * rules.noise**2 * rules.log_share
+    plain = rules.regularization * rules.norm**2 + spread + s[EXCESS]
+    if zeta > 0.0 and s[COUNT] > 0.0:
+        most = max(plain, spread)
+        s[MIX] = min(0.5, zeta * math.sqrt(s[COUNT] / most)) if most > 0.0 else 0.5
+    squared = _forecast(
+        s[EXCESS], s[CROSS], s[SQUARES], s[COUNT], s[MIX], zeta, rules.log_share, rules.noise, rules.norm,
+        rules.regularization,
+    )  # fmt: skip
+    if sets.counts[b, LATE] != 0:
+        s[RADIUS_B] = NOWHERE
+        return False
+    s[RADIUS_B] = math.sqrt(max(squared, 0.0))
+    return bool(squared < -TOLERANCE * (plain - s[EXCESS] + abs(s[EXCESS])))
+
+
+@jit
+def renew(sets: Sets, rules: Rules, b: int) -> None:
+    """Renew the radii of a block; while they are refuted move on to the next ζ, for all blocks."""
+    refuted = set_radii(sets, rules, b)
+    while refuted:
+        if not advance(sets, rules):
+            return
+        refuted = False
+        for k in range(sets.counts.shape[0]):
+            refuted |= set_radii(sets, rules, k)
+
+
+@jit
+def advance(sets: Sets, rules: Rules) -> bool:
+    """Move on to the next ζ, if there is one; else nothing can be said any more."""
+    if sets.status[0] + 1 < rules.zetas.size:
+        sets.status[0] += 1
+        return True
+    sets.status[1] = 1
+    return False
+
+
+# -- directions --------------------------------------------------------------------------------
+
+
+@inlined
+def _write_image(rows: Array, b: int, X: Array, k: int, images: Array, row: int) -> None:
+    """Write Mx into a row of ``images``, for the entries of row k of X in block b."""
+    _, d, columns = rows.shape
+    start = b * d
+    at, to, x = start * columns, row * images.shape[1], k * X.shape[1] + start
+    i = int(np.int64(0))
+    while i + 3 < d:
+        simd.store(images, to + i, four(rows, at, columns, X, x, i))
+        i += 4
+        at += 4 * columns
+    while i < d:
+        u = 0.0
+        for j in range(i + 1):
+            u += rows[b, i, j] * X[k, start + j]
+        images[row, i] = u
+        i += 1
+
+
+@inlined
+def length(X: Array, k: int) -> float:
+    """‖x‖ of row k."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        total += X[k, j] * X[k, j]
+    return math.sqrt(total)
+
+
+@inlined
+def _products(work: Work, row: int, b: int) -> tuple[float, float, float]:
+    """The image u in a row: u·z for the rewards and for the forecasts, and u·u."""
+    _, m, D = work.outcome.shape
+    y, q, w = simd.zero(), simd.zero(), simd.zero()
+    for j in range(0, D, 4):
+        u = simd.load(work.images, row * D + j)
+        y += u * simd.load(work.outcome, b * D + j)
+        q += u * simd.load(work.outcome, (m + b) * D + j)
+        w += u * u
+    return simd.total(y), simd.total(q), simd.total(w)
+
+
+@jit
+def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
+    """g² = ‖Mᵀu‖² for the image u in a row, four columns of M at a time."""
+    _, d, columns = rows.shape
+    first = b * d * columns
+    squares = simd.zero()
+    j = int(np.int64(0))
+    while j + 3 < d:
+        # M is triangular: of its next three rows, one, two and three entries, then all four.
+        at = first + j * columns + j
+        total = simd.load(rows, at) * simd.load(_FIRST, 0) * images[row, j]
+        other = simd.load(rows, at + columns) * simd.load(_FIRST, 4) * images[row, j + 1]
+        third = simd.load(rows, at + 2 * columns) * simd.load(_FIRST, 8) * images[row, j + 2]
+        fourth = simd.load(rows, at + 3 * columns) * images[row, j + 3]
+        at += 4 * columns
+        i = j + 4
+        while i + 3 < d:  # four sums, so that none waits for another
+            total = simd.add_product(total, images[row, i], simd.load(rows, at))
+            other = simd.add_product(other, images[row, i + 1], simd.load(rows, at + columns))
+            third = simd.add_product(third, images[row, i + 2], simd.load(rows, at + 2 * columns))
+            fourth = simd.add_product(fourth, images[row, i + 3], simd.load(rows, at + 3 * columns))
+            at += 4 * columns
+            i += 4
+        while i < d:
+            total = simd.add_product(total, images[row, i], simd.load(rows, at))
+            at += columns
+            i += 1
+        total = (total + other) + (third + fourth)
+        squares += total * total
+        j += 4
+    found = simd.total(squares)
+    while j < d:
+        s = 0.0
+        for i in range(j, d):
+            s += images[row, i] * rows[b, i, j]
+        found += s * s
+        j += 1
+    return found
+
+
+@inlined
+def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: float) -> float:
+    """The half-width by A of the direction whose image is in a row."""
+    lam = rules.regularization
+    solved2 = _solved2(sets.rows, b, images, row)
+    half = sets.sums[b, RADIUS_A] * math.sqrt(width2 + (sets.sums[b, SCALE] - lam) * solved2)
+    half += lam * rules.norm * math.sqrt(solved2)
+    zeta = rules.zetas[sets.status[0]]
+    if zeta > 0.0:
+        half += zeta * math.sqrt(sets.sums[b, COUNT] * max(width2 - lam * solved2, 0.0))
+    return float(half)
+
+
+@inlined
+def look(sets: Sets, X: Array, work: Work) -> int:
+    """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
+    m, d, columns = sets.rows.shape
+    for b in range(m):
+        for i in range(d):
+            work.outcome[0, b, i] = sets.rows[b, i, d + 1]
+            if columns > d + 2:
+                work.outcome[1, b, i] = sets.rows[b, i, d + 2]
+    for k in range(X.shape[0]):
+        b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
+        if b < 0:
+            return k
+        work.block[k] = b
+        _write_image(sets.rows, b, X, k, work.images, k)
+        mean, forecast, width2 = _products(work, k, b)
+        work.values[k, MEAN], work.values[k, MIXED], work.values[k, WIDTH2] = mean, mean, width2
+        if columns > d + 2:
+            e = sets.sums[b, MIX]
+            work.values[k, MIXED] = (mean - e * forecast) / (1.0 - e)
+    return -1

@@ -1,0 +1,219 @@
+"""The sets of an agent, empty, packed, and in files."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac import _checks as check
+from unipac._agents import LARGEST_SUM
+from unipac._arrays import Array
+from unipac._constants import SMALLEST_RATIO
+from unipac._inputs import LARGEST_REWARD
+from unipac.bandits.sets import kernels
+from unipac.bandits.sets.kernels import Rules
+from unipac.linalg import ridge, triangle
+from unipac.linalg.levels import REFRESH_EVERY, Levels
+from unipac.linalg.soundness import check_factors
+
+KEPT = 256
+"""For so many actions scratch memory is kept."""
+NONE = np.zeros(0)
+"""The memory of an agent without such sets."""
+
+
+class State(NamedTuple):
+    """What an agent with such sets has learned."""
+
+    levels: Levels
+    sets: Array
+    """Packed as in ``kernels.unpacked``; of length 0 if there are none."""
+
+
+class SavedSets(NamedTuple):
+    """What of the sets goes to a file; the rest follows from it. There are no blocks if there are no sets."""
+
+    rows: Array
+    """(m, d, d + 2), or (m, d, d + 3) with forecasts."""
+    factor: Array
+    """(m, d, d + 1): R, and the inverses of its diagonal."""
+    sums: Array
+    """(m, 4): E, M₁, M₂ and n of each block."""
+    counts: NDArray[np.int64]
+    """(m, 3)."""
+    status: NDArray[np.int64]
+    """(2,)."""
+
+
+def make_rules(
+    dim: int,
+    blocks: int,
+    share: float,
+    *,
+    noise: float,
+    norm: float,
+    regularization: float,
+    action_norm: float,
+    reward_range: tuple[float, float] | None,
+    misspecification: tuple[float, ...] = (0.0,),
+) -> Rules:
+    """The constants of the sets, A and B having ``share`` of δ each, all blocks together.
+
+    λ = R²d/(4S²) of a block balances bias and noise; if R or S is 0, that of the other regressions serves.
+    """
+    low, high = reward_range or (-math.inf, math.inf)
+    matched = noise > 0.0 and norm > 0.0
+    lam = noise**2 * (dim // blocks) / (4.0 * norm**2) if matched else regularization
+    return Rules(
+        noise=noise,
+        norm=norm,
+        action_norm=action_norm,
+        regularization=max(lam, SMALLEST_RATIO * action_norm**2),  # or widths are lost to rounding
+        log_share=math.log(blocks / share),
+        low=low,
+        high=high,
+        zetas=np.array(misspecification, dtype=np.float64),
+    )
+
+
+def empty(dim: int, blocks: int, rules: Rules) -> Array:
+    """The memory of sets without data."""
+    d = dim // blocks
+    columns = d + 3 if rules.zetas[-1] > 0.0 else d + 2
+    head = [blocks, d, columns, len(rules.zetas), *rules[:-1], *rules.zetas]
+    size = 12 * blocks + 2 + blocks * d * (columns + triangle.columns(d))
+    memory = np.concatenate((np.array(head, dtype=np.float64), np.zeros(size)))
+    sets, _ = kernels.unpacked(memory)
+    sets.sums[:, kernels.SCALE] = rules.regularization
+    for b in range(blocks):
+        ridge.reset(sets.rows[b], rules.regularization)
+        triangle.reset(sets.factor[b], rules.regularization)
+        kernels.set_radii(sets, rules, b)
+    return memory
+
+
+class Spare:
+    """Scratch memory for kernels; kept for so many actions as were last asked for, unless they are many."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], Array] = {}
+
+    def room(self, n: int, memory: Array) -> Array:
+        """For n actions."""
+        key = n, memory.size
+        if key in self._kept:
+            return self._kept[key]
+        made = np.zeros(kernels.room(n, int(memory[0]), int(memory[1])))
+        if n <= KEPT:
+            if len(self._kept) > 3:
+                self._kept = {}
+            self._kept[key] = made
+        return made
+
+
+def saved(memory: Array) -> SavedSets:
+    """What goes to a file."""
+    if not memory.size:
+        return SavedSets(
+            np.zeros((0, 0, 0)),
+            np.zeros((0, 0, 0)),
+            np.zeros((0, 4)),
+            np.zeros((0, 3), dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
+        )
+    sets, _ = kernels.unpacked(memory)
+    d = sets.rows.shape[1]
+    factor = np.concatenate((np.triu(sets.factor[:, :, :d]), sets.factor[:, :, -1:]), axis=2)
+    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.status)
+
+
+def refuted(memory: Array) -> bool:
+    """Whether the data of the sets refute the assumptions by themselves."""
+    return bool(memory.size) and bool(kernels.unpacked(memory)[0].status[1])
+
+
+def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
+    """The memory that a file tells of, in that of equal sets without data; ``ValueError`` if no data led to it."""
+    expected = saved(fresh)
+    if [array.shape for array in told] != [array.shape for array in expected]:
+        raise ValueError("the sets are not those of such an agent")
+    if not fresh.size:
+        return fresh
+    sets, rules = kernels.unpacked(fresh)
+    m, d, columns = sets.rows.shape
+    n = told.sums[:, kernels.COUNT]
+    sound = (
+        np.isfinite(told.sums).all()
+        and (np.abs(told.sums) <= LARGEST_SUM).all()
+        and n.min() >= 0
+        and float(n.sum()) <= rounds
+        and (told.counts >= 0).all()
+        and told.counts[:, kernels.STEP].max() <= 400
+        and told.counts[:, kernels.ROTATIONS].max() <= max(REFRESH_EVERY, d)
+        and told.counts[:, kernels.LATE].max() <= 1
+        and 0 <= told.status[0] < len(rules.zetas)
+        and told.status[1] in (0, 1)
+    )
+    if not sound:
+        raise ValueError("the sets are not those of any data")
+    sets.rows[...], sets.counts[...], sets.status[...] = told.rows, told.counts, told.status
+    sets.factor[:, :, :d], sets.factor[:, :, -1] = told.factor[:, :, :d], told.factor[:, :, d]
+    sets.sums[:, :4] = told.sums
+    for b in range(m):
+        rows, factor = sets.rows[b], sets.factor[b]
+        scale = rules.regularization * 4.0 ** float(sets.counts[b, kernels.STEP])
+        for outcome in range(d + 1, columns):
+            own = np.concatenate((rows[:, : d + 1], rows[:, outcome : outcome + 1]), axis=1)
+            check_factors(own, rules.regularization, float(n[b]), rules.action_norm, LARGEST_REWARD)
+        _check_scale(rows, told.factor[b], rules.regularization, scale)
+        sets.sums[b, kernels.SCALE] = scale
+        sets.sums[b, kernels.LOGDET] = triangle.log_determinant(factor, scale)
+    for b in range(m):
+        kernels.set_radii(sets, rules, b)
+    return fresh
+
+
+def _check_scale(rows: Array, factor: Array, regularization: float, scale: float) -> None:
+    """Refuse a factor that is not that of V + ℓI."""
+    d = len(rows)
+    R, H, inverse = np.triu(rows[:, 1 : d + 1]), np.triu(factor[:, :d]), factor[:, d]
+    sound = (
+        np.isfinite(factor).all()
+        and (H.diagonal() > 0).all()
+        and (np.tril(factor[:, :d], -1) == 0).all()
+        and (np.abs(H.diagonal() * inverse - 1) < 1e-12).all()
+    )
+    if sound:
+        gram = R.T @ R + (scale - regularization) * np.eye(d)
+        sound = bool(np.abs(H.T @ H - gram).max() <= 1e-6 * np.abs(gram).max())
+    if not sound:
+        raise ValueError("the sets have factors that contradict each other")
+
+
+def no_data(agent: Any, share: float) -> Array:
+    """The sets of an agent before its first round; A and B have ``share`` of δ each."""
+    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
+    assumed = {name: getattr(agent, name) for name in names}
+    assumed["misspecification"] = (agent.misspecification,)
+    return empty(agent.dim, agent.blocks, make_rules(agent.dim, agent.blocks, share, **assumed))
+
+
+def check_parameters(agent: Any, kept: bool) -> None:
+    """Refuse blocks of unequal length, and ζ > 0 where no sets are ``kept`` that know it."""
+    dim, zeta = agent.dim, agent.misspecification
+    check.require(dim % agent.blocks == 0, "blocks", f"a divisor of dim = {dim}", agent.blocks)
+    check.require(kept or zeta == 0.0, "misspecification", "0 without the sets of tight=True", zeta)
+    check_blocks("fixed_actions", agent._arms, agent.blocks)
+
+
+def check_blocks(name: str, X: Array, blocks: int) -> None:
+    """Refuse actions, the rows along the last axis, with entries in two blocks."""
+    if blocks > 1:
+        used = (X.reshape(-1, blocks, X.shape[-1] // blocks) != 0).any(axis=2).sum(axis=1)
+        if (used > 1).any():
+            words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that actions share)"
+            bad = int((used > 1).argmax())
+            check.require(False, name, words, f"row {bad} with entries in {used[bad]} blocks")
