@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from unipac._arrays import Array
 from unipac._jit import jit
@@ -58,3 +59,17 @@ def invert(A: Array, result: Array, L: Array) -> float:
         for j in range(i, d):
             result[i, j], result[j, i] = L[i, j], L[i, j]
     return logdet
+
+
+@jit
+def copy_all(source: Any, target: Any) -> None:
+    """Copy a vector entry by entry: Numba takes seconds to compile an assignment of arrays."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@jit
+def fill_all(target: Any, value: Any) -> None:
+    """Set every entry of a vector."""
+    for i in range(target.size):
+        target[i] = value

@@ -20,7 +20,7 @@ import numpy as np
 
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
-from unipac.linalg.dense import cholesky, dot, invert
+from unipac.linalg.dense import cholesky, copy_all, dot, invert
 
 SIGMA, INVERSE, SPREAD, MOVED, PERP = 0, 1, 2, 3, 4
 """Matrices of a stage: Σ, Σ⁻¹, W + sI, G, and the projection onto directions whose rewards are unknown."""
@@ -101,9 +101,9 @@ def no_chains(count: int, horizon: int, dim: int) -> Chains:
 @jit
 def copy_chain(chains: Chains, source: int, target: int) -> None:
     """Write one chain over another."""
-    chains.matrix[target] = chains.matrix[source]
-    chains.vector[target] = chains.vector[source]
-    chains.number[target] = chains.number[source]
+    copy_all(chains.matrix[source].reshape(-1), chains.matrix[target].reshape(-1))
+    copy_all(chains.vector[source].reshape(-1), chains.vector[target].reshape(-1))
+    copy_all(chains.number[source].reshape(-1), chains.number[target].reshape(-1))
     chains.stages[target] = chains.stages[source]
     chains.direct[target] = chains.direct[source]
     chains.pays[target] = chains.pays[source]
@@ -300,7 +300,8 @@ def fit(
     sums, halves, halves2 = np.zeros(d), np.zeros(d), 0.0
     squares, half_squares, half_squares2 = np.zeros(d), np.zeros(d), 0.0
     advantages2 = 0.0
-    vector[MIDDLE], vector[HALF], vector[ADVANTAGE] = 0.0, 0.0, 0.0
+    for j in range(d):
+        vector[MIDDLE, j], vector[ADVANTAGE, j] = 0.0, 0.0
     count = 0
     for k in range(n):
         w = samples.weight[k]

@@ -10,7 +10,7 @@ import numpy as np
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
-from unipac.linalg.dense import cholesky
+from unipac.linalg.dense import cholesky, copy_all, fill_all
 from unipac.mdp.linear.star.chains import INVERSE, SIGMA, Chains, Rules, copy_chain
 from unipac.mdp.linear.star.evaluate import (
     CURRENT,
@@ -93,7 +93,7 @@ def begin(state: State, rules: Rules) -> None:
     state.counters[PLANS] = 1
     state.counters[FRESH] = 1
     make_plan(state.chains, state.slots, state.rewards, rules, NEWEST, NEWEST)
-    _execute(state, rules, int(np.int64(CURRENT)))
+    _execute(state, rules, CURRENT)
 
 
 @jit
@@ -151,7 +151,7 @@ def learn(
                 for j in range(x.size):
                     state.grown[h, i, j] += x[i] * x[j]
     place = counters[EPISODES] % RECENT
-    state.starts[place] = phi[0]
+    copy_all(phi[0].reshape(-1), state.starts[place].reshape(-1))
     state.first[place] = source[0]
     counters[EPISODES] += 1
     _look(state, rules, CURRENT)
@@ -190,8 +190,8 @@ def _look(state: State, rules: Rules, live: int) -> None:
     counters[LOOKED + live] = since
     number, kept = counters[NUMBER + live], JUDGEMENTS + 2 * live
     fill_choices(chains, state.slots, rules, live)
-    evaluate(chains, state.slots, rules, live, SINCE + live, number, False, TENTATIVE)
-    evaluate(chains, state.slots, rules, live, SINCE + live, number, True, TENTATIVE + 1)
+    for what in range(2):
+        evaluate(chains, state.slots, rules, live, SINCE + live, number, what, TENTATIVE + what)
     n = min(counters[EPISODES], RECENT)
     new, old = 0.0, 0.0
     for k in range(n):
@@ -201,7 +201,7 @@ def _look(state: State, rules: Rules, live: int) -> None:
     if new <= old:
         copy_chain(chains, TENTATIVE, kept)
         copy_chain(chains, TENTATIVE + 1, kept + 1)
-        state.slots.times[JUDGED + live] = state.slots.times[SINCE + live]
+        copy_all(state.slots.times[SINCE + live].reshape(-1), state.slots.times[JUDGED + live].reshape(-1))
 
 
 @jit
@@ -209,8 +209,8 @@ def judge(state: State, rules: Rules, live: int) -> None:
     """Write the evaluations of a plan from the data that they were made of."""
     fill_choices(state.chains, state.slots, rules, live)
     number, kept = state.counters[NUMBER + live], JUDGEMENTS + 2 * live
-    evaluate(state.chains, state.slots, rules, live, JUDGED + live, number, False, kept)
-    evaluate(state.chains, state.slots, rules, live, JUDGED + live, number, True, kept + 1)
+    for what in range(2):
+        evaluate(state.chains, state.slots, rules, live, JUDGED + live, number, what, kept + what)
 
 
 @jit
@@ -220,14 +220,14 @@ def _switch(state: State) -> None:
     copy_chain(chains, WAITING, CURRENT)
     copy_chain(chains, JUDGEMENTS + 2, JUDGEMENTS)
     copy_chain(chains, JUDGEMENTS + 3, JUDGEMENTS + 1)
-    slots.times[SINCE + CURRENT] = slots.times[SINCE + WAITING]
-    slots.times[JUDGED + CURRENT] = slots.times[JUDGED + WAITING]
-    slots.choice[CURRENT] = slots.choice[WAITING]
-    slots.gain[CURRENT] = slots.gain[WAITING]
-    slots.decided[CURRENT] = slots.decided[WAITING]
+    copy_all(slots.times[SINCE + WAITING].reshape(-1), slots.times[SINCE + CURRENT].reshape(-1))
+    copy_all(slots.times[JUDGED + WAITING].reshape(-1), slots.times[JUDGED + CURRENT].reshape(-1))
+    copy_all(slots.choice[WAITING].reshape(-1), slots.choice[CURRENT].reshape(-1))
+    copy_all(slots.gain[WAITING].reshape(-1), slots.gain[CURRENT].reshape(-1))
+    copy_all(slots.decided[WAITING], slots.decided[CURRENT])
     for field in (NUMBER, MADE, LOOKED):
         counters[field + CURRENT] = counters[field + WAITING]
-    state.rewards.count[CURRENT] = state.rewards.count[WAITING]
+    copy_all(state.rewards.count[WAITING], state.rewards.count[CURRENT])
     state.told[CURRENT] = state.told[WAITING]
     counters[FRESH] = 1
     _drop(state)
@@ -238,9 +238,9 @@ def _drop(state: State) -> None:
     """No plan waits."""
     state.counters[WAITS] = 0
     state.told[WAITING] = math.inf
-    state.slots.times[SINCE + WAITING] = 0
-    state.slots.times[JUDGED + WAITING] = 0
-    state.rewards.count[WAITING] = 0
+    fill_all(state.slots.times[SINCE + WAITING].reshape(-1), int(np.int64(0)))
+    fill_all(state.slots.times[JUDGED + WAITING].reshape(-1), int(np.int64(0)))
+    fill_all(state.rewards.count[WAITING], int(np.int64(0)))
     for field in (NUMBER, MADE, LOOKED):
         state.counters[field + WAITING] = 0
 
@@ -250,8 +250,8 @@ def _plan_anew(state: State, rules: Rules) -> None:
     """Make a plan from all data; execute it, or let it wait, or keep it for exploring."""
     counters, slots = state.counters, state.slots
     counters[PLANS] += 1
-    slots.times[SINCE + NEWEST] = 0
-    state.rewards.count[NEWEST] = state.rewards.count[NOW]
+    fill_all(slots.times[SINCE + NEWEST].reshape(-1), int(np.int64(0)))
+    copy_all(state.rewards.count[NOW], state.rewards.count[NEWEST])
     for h in range(rules.stages):
         for i in range(rules.dim):
             for j in range(rules.dim):
@@ -261,10 +261,10 @@ def _plan_anew(state: State, rules: Rules) -> None:
     if state.told[CURRENT] > rules.threshold:
         _drop(state)
         counters[FRESH] = 1
-        _execute(state, rules, int(np.int64(CURRENT)))
+        _execute(state, rules, CURRENT)
     elif counters[WAITS] == 0:
         counters[WAITS] = 1
-        _execute(state, rules, int(np.int64(WAITING)))
+        _execute(state, rules, WAITING)
 
 
 @jit
@@ -272,13 +272,13 @@ def _execute(state: State, rules: Rules, live: int) -> None:
     """The newest plan becomes plan 0 or 1; it has no evaluation but the trivial one."""
     counters, slots = state.counters, state.slots
     copy_chain(state.chains, NEWEST, live)
-    state.rewards.count[live] = state.rewards.count[NEWEST]
+    copy_all(state.rewards.count[NEWEST], state.rewards.count[live])
     counters[NUMBER + live], counters[MADE + live] = counters[PLANS], counters[EPISODES]
     counters[LOOKED + live] = 0
     state.told[live] = math.inf
-    slots.times[SINCE + live] = 0
-    slots.times[JUDGED + live] = 0
-    slots.decided[live] = 0
+    fill_all(slots.times[SINCE + live].reshape(-1), int(np.int64(0)))
+    fill_all(slots.times[JUDGED + live].reshape(-1), int(np.int64(0)))
+    fill_all(slots.decided[live], int(np.int64(0)))
     judge(state, rules, live)
 
 
@@ -344,7 +344,7 @@ def play(
             fill_tables(state, rules, tables, live)
             shown, plans = live, counters[PLANS] if exploring else counters[NUMBER]
         if counters[LOOKED] != looked or counters[FRESH] == 1 or k == first:
-            tables.bound[:] = math.nan
+            fill_all(tables.bound, math.nan)
             looked = counters[LOOKED]
         s = starts[k]
         if math.isnan(tables.bound[s]):
@@ -354,9 +354,9 @@ def play(
             played, world, k, s, uniforms[k], tables.action[live], tables.bound, tables.lower[live], anew
         )
         for h in range(n):
-            phi[h] = tables.features[played.steps[0, h]]
+            copy_all(tables.features[played.steps[0, h]].reshape(-1), phi[h].reshape(-1))
             if played.steps[2, h] >= 0:
-                following[h] = tables.features[played.steps[2, h]]
+                copy_all(tables.features[played.steps[2, h]].reshape(-1), following[h].reshape(-1))
         learn(
             state,
             rules,

@@ -8,6 +8,7 @@ targets bound Σ f along π (a bound on the gap, "gain") and the value of π, wh
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -45,9 +46,9 @@ from unipac.mdp.linear.star.plan import (
     samples_of,
 )
 
-CURRENT, WAITING, NEWEST = 0, 1, 2
-"""Plans, and the chains they are in."""
-JUDGEMENTS, TENTATIVE = 3, 7
+CURRENT, WAITING, NEWEST = (cast(int, np.int64(k)) for k in range(3))
+"""Plans, and the chains they are in; not Python's integers, or each would have kernels of its own compiled."""
+JUDGEMENTS, TENTATIVE = cast(int, np.int64(3)), cast(int, np.int64(7))
 """Chains: the evaluations "gain" and "value" of plan 0, those of plan 1, and two that are not accepted yet."""
 CHAINS = 9
 LEAST, MOST = 9, 10
@@ -68,13 +69,14 @@ def fill_choices(chains: Chains, slots: Slots, rules: Rules, live: int) -> None:
 
 @jit
 def evaluate(
-    chains: Chains, slots: Slots, rules: Rules, live: int, column: int, number: int, value: bool, c: int
+    chains: Chains, slots: Slots, rules: Rules, live: int, column: int, number: int, what: int, c: int
 ) -> None:
     """Write the evaluation of plan ``live``, the ``number``-th that was made, into chain c.
 
-    The transitions are those that a column of ``slots.times`` counts. ``value``: evaluate the value of the policy, or
-    else the sum of f.
+    The transitions are those that a column of ``slots.times`` counts. It evaluates the sum of f (``what`` = 0), or the
+    value of the policy (1).
     """
+    value = what == 1
     H, d = rules.horizon, rules.dim
     failure = (1.0 - OF_PLANS) * rules.delta / (2.0 * number * (number + 1.0))
     stages = float(max(rules.stages, 1))
@@ -169,14 +171,14 @@ def certificate(
     chains: Chains, rules: Rules, live: int, gain: int, value: int, phi: Array
 ) -> tuple[float, float, float]:
     """What plan ``live`` can lose from a first state, by its evaluations; bounds on V* and on what any policy loses."""
-    p, f, top = decide(chains, rules, live, 0, phi, rules.scale)
-    z, y = np.empty(rules.dim), np.empty(rules.dim)
+    z, y, h = np.empty(rules.dim), np.empty(rules.dim), int(np.int64(0))
+    p, f, top = decide(chains, rules, live, h, phi, rules.scale)
     most, floor = chains.number[gain, 0, MOST], chains.number[value, 0, LEAST]
-    lost, low = f, reward_bounds(chains, rules, live, 0, phi[p])[2]
+    lost, low = f, reward_bounds(chains, rules, live, h, phi[p])[2]
     if chains.stages[gain] > 0:
-        lost += following(chains, rules, gain, 0, phi[p], z, y)[1]
+        lost += following(chains, rules, gain, h, phi[p], z, y)[1]
     if chains.stages[value] > 0:
-        low += following(chains, rules, value, 0, phi[p], z, y)[2]
+        low += following(chains, rules, value, h, phi[p], z, y)[2]
     top = min(top, chains.number[live, 0, TOP])
     trivial = max(top - floor, 0.0)
     return max(0.0, min(lost, most, top - max(low, floor))), top, trivial

@@ -16,7 +16,7 @@ where ``tiny`` bounds rounding and the effect of all err_j. With d directions v 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from unipac._jit import jit
 from unipac.linalg.levels import grown_array
 from unipac.mdp.linear.star.chains import FAR, MU, PERP, TINY, Chains, Rules
 
-ALL, SINCE, JUDGED = 0, 1, 4
+ALL, SINCE, JUDGED = (cast(int, np.int64(k)) for k in (0, 1, 4))
 """Columns: all; since plans 0 to 2 (in use, waiting, newest); as evaluated, of plans 0 and 1."""
 COLUMNS = 6
 
