@@ -427,7 +427,7 @@ class StarJudge:
         for live in (self.current, self.waiting):
             if live is not None:
                 self.look(live)
-        if self.waiting is not None and self.waiting["told"] < self.current["told"]:
+        if self.waiting is not None and self.waiting["told"] < self.current["told"] - 1e-6:
             self.current, self.waiting = self.waiting, None
         if fresh or self.grown():
             self.newest = self.made()

@@ -245,8 +245,19 @@ class Samples(NamedTuple):
     """(N,): rewards in the target, 0 unless they have noise."""
     half: Array
     """(N,): half of the bound on the advantage of other actions."""
+    same: Integers
+    """(N,): the first entry with the same feature, at which what depends on the feature is kept."""
     square: Array
-    """(N,): scratch, bounds on E(V − g)²."""
+    """(N,): bounds on E(V − g)²."""
+    least: Array
+    """(N,): bounds on the expected target."""
+    most: Array
+    estimate: Array
+    """(N,): of the next value."""
+    action: Integers
+    """(N,): of the policy, at the next state."""
+    renewed: Integers
+    """(N,): when an entry was last computed."""
 
 
 @jit
@@ -331,28 +342,34 @@ def fit(
         return
     y, z = np.empty(d), np.empty(d)
     for k in range(n):
-        if samples.weight[k] > 0.0:
-            norm = solve(chains, c, h, samples.taken[k], y)
+        i = samples.same[k]
+        if samples.weight[k] > 0.0 and samples.renewed[i] != 2:
+            samples.renewed[i] = 2
+            norm = solve(chains, c, h, samples.taken[i], y)
             bound = 0.5 * largest * (1.0 + math.sqrt(logdet + log_c) * norm + bias(rules, y))
             bound += dot(y, squares) + slack(rules, norm, y, math.sqrt(half_squares2), half_squares)
-            samples.square[k] = bound
+            samples.square[i] = bound
     W, L_ = np.empty((d, d)), np.empty((d, d))
-    for _ in range(2):
+    for again in range(3, 5):
         for i in range(d):
             for j in range(d):
                 W[i, j] = 0.0
         for k in range(n):
             w = samples.weight[k]
             if w > 0.0:
-                x = samples.taken[k]
-                _, pu, pl = following(chains, rules, c, h, x, z, y)
+                x, first = samples.taken[k], samples.same[k]
+                if samples.renewed[first] != again:
+                    samples.renewed[first] = again
+                    _, pu, pl = following(chains, rules, c, h, x, z, y)
+                    samples.most[first], samples.least[first] = pu, pl
+                pu, pl = samples.most[first], samples.least[first]
                 U, L = samples.paid[k] + samples.up[k], samples.paid[k] + samples.low[k]
                 squared = min(rho * rho, max((U - pl) ** 2, (pu - L) ** 2))
                 if noisy:  # the reward's own deviation is at most 1/2
-                    v = min(max(samples.square[k], 0.0), 0.25 * (high - low) ** 2)
+                    v = min(max(samples.square[first], 0.0), 0.25 * (high - low) ** 2)
                     v = (math.sqrt(v) + 0.5) ** 2
                 else:
-                    v = samples.square[k] - max(0.0, pl - grid, grid - pu) ** 2
+                    v = samples.square[first] - max(0.0, pl - grid, grid - pu) ** 2
                 mean = min(max(centre, min(pl, pu)), max(pl, pu))
                 v = min(v, (number[HIGH] - mean) * (mean - number[LOW]), 0.25 * rho * rho)
                 share = w * (squared + 2.0 * max(v, 0.0)) / 3.0

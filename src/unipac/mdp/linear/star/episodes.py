@@ -44,6 +44,8 @@ COUNTERS = 11
 
 RECENT = 100
 """So many last first states say how good the certificates of a plan are."""
+NOTICEABLE = 1e-6
+"""Plans whose certificates differ by less are alike: rounding decides nothing."""
 LOOK = 1.05
 """A plan is evaluated again when the episodes since it have grown by this factor."""
 
@@ -102,6 +104,16 @@ def told_of(state: State, rules: Rules, phi: Array) -> tuple[float, float, float
     return certificate(state.chains, rules, CURRENT, JUDGEMENTS, JUDGEMENTS + 1, phi)
 
 
+@jit
+def lost_in(state: State, rules: Rules, phi: Array) -> float:
+    """Σ f of the next episode, if its states have these features (n, A, d)."""
+    plan, scale = (NEWEST, 1.0) if explores(state.counters, rules) else (CURRENT, rules.scale)
+    total = 0.0
+    for h in range(phi.shape[0]):
+        total += decide(state.chains, rules, plan, h, phi[h], scale)[1]
+    return total
+
+
 # -- learning --------------------------------------------------------------------------------------
 
 
@@ -115,21 +127,20 @@ def learn(
     following: Array,
     source: Integers,
     target: Integers,
+    lost: float,
 ) -> None:
     """Learn from an episode of n stages, for whose transitions there must be room.
 
     ``phi`` and ``following`` (n, A, d) are the features of states and next states, ``source`` and ``target`` (n,) their
-    numbers; a target is ``OTHER`` where states have no numbers. What follows ``END`` is not read.
+    numbers; a target is ``OTHER`` where states have no numbers. What follows ``END`` is not read. ``lost`` is Σ f.
     """
     counters, slots = state.counters, state.slots
-    exploring = explores(counters, rules)
-    plan, scale = (NEWEST, 1.0) if exploring else (CURRENT, rules.scale)
+    state.lost[0] += lost
     counters[FRESH] = 0
     direction = False
     for h in range(actions.size):
         a = actions[h]
         x = phi[h, a]
-        state.lost[0] += decide(state.chains, rules, plan, h, phi[h], scale)[1]
         reward = (rewards[h] - rules.low) / rules.unit
         if rules.learned:
             word = learn_reward(state.rewards, h, x, reward)
@@ -157,7 +168,7 @@ def learn(
     _look(state, rules, CURRENT)
     if counters[WAITS] == 1:
         _look(state, rules, WAITING)
-        if state.told[WAITING] < state.told[CURRENT]:
+        if state.told[WAITING] < state.told[CURRENT] - NOTICEABLE:
             _switch(state)
     if direction or _has_grown(state, rules):
         _plan_anew(state, rules)
@@ -192,16 +203,31 @@ def _look(state: State, rules: Rules, live: int) -> None:
     fill_choices(chains, state.slots, rules, live)
     for what in range(2):
         evaluate(chains, state.slots, rules, live, SINCE + live, number, what, TENTATIVE + what)
-    n = min(counters[EPISODES], RECENT)
-    new, old = 0.0, 0.0
-    for k in range(n):
-        new += certificate(chains, rules, live, TENTATIVE, TENTATIVE + 1, state.starts[k])[0] / n
-        old += certificate(chains, rules, live, kept, kept + 1, state.starts[k])[0] / n
+    new = _mean(state, rules, live, TENTATIVE)
+    old = _mean(state, rules, live, kept)
     state.told[live] = min(new, old)
     if new <= old:
         copy_chain(chains, TENTATIVE, kept)
         copy_chain(chains, TENTATIVE + 1, kept + 1)
         copy_all(state.slots.times[SINCE + live].reshape(-1), state.slots.times[JUDGED + live].reshape(-1))
+
+
+@jit
+def _mean(state: State, rules: Rules, live: int, judgement: int) -> float:
+    """The mean certificate of a plan over the recent first states, by these evaluations."""
+    n = min(state.counters[EPISODES], RECENT)
+    told = np.empty(RECENT)
+    total = 0.0
+    for k in range(n):
+        first = k
+        if rules.counted:
+            first = 0
+            while state.first[first] != state.first[k]:
+                first += 1
+        if first == k:
+            told[k] = certificate(state.chains, rules, live, judgement, judgement + 1, state.starts[k])[0]
+        total += told[first]
+    return total / n
 
 
 @jit
@@ -296,6 +322,8 @@ class Tables(NamedTuple):
     """(S,): NaN where it is not known yet."""
     lower: Array
     """(2, S): the bound less the certificate."""
+    gain: Array
+    """(2, H, S): f."""
 
 
 @jit
@@ -304,7 +332,8 @@ def fill_tables(state: State, rules: Rules, tables: Tables, live: int) -> None:
     plan, scale = (NEWEST, 1.0) if live == 1 else (CURRENT, rules.scale)
     for h in range(rules.horizon):
         for s in range(tables.features.shape[0]):
-            tables.action[live, h, s] = decide(state.chains, rules, plan, h, tables.features[s], scale)[0]
+            p, f, _ = decide(state.chains, rules, plan, h, tables.features[s], scale)
+            tables.action[live, h, s], tables.gain[live, h, s] = p, f
 
 
 @jit
@@ -333,16 +362,19 @@ def play(
     H, A, d = rules.horizon, rules.n_actions, rules.dim
     phi, following = np.empty((H, A, d)), np.zeros((H, A, d))
     counters = state.counters
-    shown, plans, looked = -1, -1, -1
+    shown, looked = -1, -1
+    filled = np.zeros(2, dtype=np.int64)
     for k in range(first, starts.size):
         if state.slots.used.size > 0 and state.slots.used.max() >= state.slots.source.shape[1]:
             return k
         exploring = explores(counters, rules)
         live = 1 if exploring else 0
-        anew = shown != live or (counters[PLANS] != plans if exploring else counters[NUMBER] != plans)
-        if anew:
+        number = counters[PLANS] if exploring else counters[NUMBER]
+        anew = shown != live or filled[live] != number
+        shown = live
+        if filled[live] != number:
             fill_tables(state, rules, tables, live)
-            shown, plans = live, counters[PLANS] if exploring else counters[NUMBER]
+            filled[live] = number
         if counters[LOOKED] != looked or counters[FRESH] == 1 or k == first:
             fill_all(tables.bound, math.nan)
             looked = counters[LOOKED]
@@ -353,7 +385,9 @@ def play(
         n = play_one(
             played, world, k, s, uniforms[k], tables.action[live], tables.bound, tables.lower[live], anew
         )
+        lost = 0.0
         for h in range(n):
+            lost += tables.gain[live, h, played.steps[0, h]]
             copy_all(tables.features[played.steps[0, h]].reshape(-1), phi[h].reshape(-1))
             if played.steps[2, h] >= 0:
                 copy_all(tables.features[played.steps[2, h]].reshape(-1), following[h].reshape(-1))
@@ -366,5 +400,6 @@ def play(
             following[:n],
             played.steps[0, :n],
             played.steps[2, :n],
+            lost,
         )
     return starts.size

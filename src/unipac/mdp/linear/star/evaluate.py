@@ -60,10 +60,12 @@ def fill_choices(chains: Chains, slots: Slots, rules: Rules, live: int) -> None:
     """What a plan does, and loses, at the next states of the slots where this is not known yet."""
     for h in range(min(rules.stages, rules.horizon - 1)):
         for k in range(slots.decided[live, h], slots.used[h]):
-            if slots.target[h, k] != END:
-                phi = slots.following[h, k]
-                p, f, _ = decide(chains, rules, live, h + 1, phi, rules.scale)
+            first = slots.same_target[h, k]
+            if first == k and slots.target[h, k] != END:
+                p, f, _ = decide(chains, rules, live, h + 1, slots.following[h, k], rules.scale)
                 slots.choice[live, h, k], slots.gain[live, h, k] = p, f
+            slots.choice[live, h, k] = slots.choice[live, h, first]
+            slots.gain[live, h, k] = slots.gain[live, h, first]
         slots.decided[live, h] = slots.used[h]
 
 
@@ -107,16 +109,21 @@ def evaluate(
                 samples.target[k] = samples.paid[k] + end
                 continue
             x = slots.following[h, k, slots.choice[live, h, k]]
-            estimate = dot(x, chains.vector[c, h + 1, MU]) if value else slots.gain[live, h, k]
-            if h + 1 < chains.stages[c]:
-                centre = 0.5 * (chains.number[c, h + 1, LOW] + chains.number[c, h + 1, HIGH])
-                estimate += centre + dot(x, chains.vector[c, h + 1, OMEGA])
-            for j in range(d):
-                z[j] = x[j]
-            wrong = error(chains, rules, c, h + 1, z, y)
-            samples.low[k] = min(max(estimate - wrong, least), most)
-            samples.up[k] = min(max(estimate + wrong, least), most)
-            samples.target[k] = samples.paid[k] + estimate
+            first = slots.same_target[h, k]
+            if samples.action[first] == 0:
+                samples.action[first] = 1
+                estimate = dot(x, chains.vector[c, h + 1, MU]) if value else slots.gain[live, h, k]
+                if h + 1 < chains.stages[c]:
+                    centre = 0.5 * (chains.number[c, h + 1, LOW] + chains.number[c, h + 1, HIGH])
+                    estimate += centre + dot(x, chains.vector[c, h + 1, OMEGA])
+                for j in range(d):
+                    z[j] = x[j]
+                wrong = error(chains, rules, c, h + 1, z, y)
+                samples.low[first] = min(max(estimate - wrong, least), most)
+                samples.up[first] = min(max(estimate + wrong, least), most)
+                samples.estimate[first] = estimate
+            samples.low[k], samples.up[k] = samples.low[first], samples.up[first]
+            samples.target[k] = samples.paid[k] + samples.estimate[first]
             for i in range(d):
                 wx = samples.weight[k] * slots.taken[h, k, i]
                 for j in range(d):

@@ -201,7 +201,9 @@ def tables_of(features: Array, horizon: int) -> kernels.Tables:
     """Room for the plans as tables."""
     S = len(features)
     action = np.zeros((2, horizon, S), dtype=np.int64)
-    return kernels.Tables(np.array(features), action, np.full(S, math.nan), np.zeros((2, S)))
+    return kernels.Tables(
+        np.array(features), action, np.full(S, math.nan), np.zeros((2, S)), np.zeros(action.shape)
+    )
 
 
 class PlannedPolicy:

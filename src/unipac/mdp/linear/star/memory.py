@@ -56,6 +56,14 @@ class Slots(NamedTuple):
     """(R, N, A, d)."""
     table: Integers
     """(R, T): the hash table, one more than a slot; 0 if empty. T is a power of 2."""
+    by_source: Integers
+    """(R, S A): one more than the first slot of a source; (R, 0) where states have no numbers."""
+    by_target: Integers
+    """(R, S): the same of a target."""
+    same_source: Integers
+    """(R, N): the first slot with the same source, so that what depends on it is computed once."""
+    same_target: Integers
+    """(R, N)."""
     choice: Integers
     """(2, R, N): the action of plans 0 and 1 at the next state."""
     gain: Array
@@ -64,7 +72,7 @@ class Slots(NamedTuple):
     """(2, R): for how many slots these two are known."""
 
 
-def no_slots(stages: int, n_actions: int, dim: int, room: int = INITIAL_SLOTS) -> Slots:
+def no_slots(stages: int, n_states: int, n_actions: int, dim: int, room: int = INITIAL_SLOTS) -> Slots:
     """Without transitions."""
     return Slots(
         source=np.zeros((stages, room), dtype=np.int64),
@@ -75,6 +83,10 @@ def no_slots(stages: int, n_actions: int, dim: int, room: int = INITIAL_SLOTS) -
         taken=np.zeros((stages, room, dim)),
         following=np.zeros((stages, room, n_actions, dim)),
         table=np.zeros((stages, table_size(room)), dtype=np.int64),
+        by_source=np.zeros((stages, n_states * n_actions), dtype=np.int64),
+        by_target=np.zeros((stages, n_states), dtype=np.int64),
+        same_source=np.zeros((stages, room), dtype=np.int64),
+        same_target=np.zeros((stages, room), dtype=np.int64),
         choice=np.zeros((2, stages, room), dtype=np.int64),
         gain=np.zeros((2, stages, room)),
         decided=np.zeros((2, stages), dtype=np.int64),
@@ -91,7 +103,8 @@ def with_room(slots: Slots) -> Slots:
     room = slots.source.shape[1]
     if slots.used.max(initial=0) < room:
         return slots
-    axis = {"times": 2, "choice": 2, "gain": 2, "used": None, "decided": None, "table": None}
+    fixed = ("used", "decided", "table", "by_source", "by_target")
+    axis = {"times": 2, "choice": 2, "gain": 2, **dict.fromkeys(fixed)}
     parts = {}
     for name, array in zip(slots._fields, slots, strict=True):
         k = axis.get(name, 1)
@@ -99,7 +112,7 @@ def with_room(slots: Slots) -> Slots:
             moved = grown_array(np.moveaxis(array, k, 0), 2 * room)
             parts[name] = np.ascontiguousarray(np.moveaxis(moved, 0, k))
     grown = slots._replace(**parts, table=np.zeros((len(slots.used), table_size(2 * room)), dtype=np.int64))
-    fill_table(grown)
+    enter_all(grown)
     return grown
 
 
@@ -127,12 +140,29 @@ def find(slots: Slots, h: int, source: int, target: int, paid: float) -> int:
 
 
 @jit
-def fill_table(slots: Slots) -> None:
-    """Enter all slots into an empty table."""
+def _enter(slots: Slots, h: int, i: int) -> None:
+    """Note which slots are the first of their source and target."""
+    slots.same_source[h, i], slots.same_target[h, i] = i, i
+    if slots.by_target.shape[1] > 0:
+        source, target = slots.source[h, i], slots.target[h, i]
+        if slots.by_source[h, source] == 0:
+            slots.by_source[h, source] = i + 1
+        slots.same_source[h, i] = slots.by_source[h, source] - 1
+        if target >= 0:
+            if slots.by_target[h, target] == 0:
+                slots.by_target[h, target] = i + 1
+            slots.same_target[h, i] = slots.by_target[h, target] - 1
+
+
+@jit
+def enter_all(slots: Slots) -> None:
+    """Enter all slots into an empty hash table, and note which are the first."""
     for h in range(slots.used.size):
         for i in range(slots.used[h]):
-            place = find(slots, h, slots.source[h, i], slots.target[h, i], slots.paid[h, i])
-            slots.table[h, place] = i + 1
+            if slots.by_target.shape[1] > 0:
+                place = find(slots, h, slots.source[h, i], slots.target[h, i], slots.paid[h, i])
+                slots.table[h, place] = i + 1
+            _enter(slots, h, i)
 
 
 @jit
@@ -163,6 +193,7 @@ def add(
             for a in range(following.shape[0]):
                 for j in range(taken.size):
                     slots.following[h, i, a, j] = following[a, j]
+        _enter(slots, h, i)
     for column in range(JUDGED):
         slots.times[column, h, i] += 1
 

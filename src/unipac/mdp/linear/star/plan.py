@@ -52,7 +52,13 @@ def samples_of(slots: Slots, h: int) -> Samples:
         np.zeros(N),
         np.zeros(N),
         np.zeros(N),
+        slots.same_source[h],
         np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N, dtype=np.int64),
+        np.zeros(N, dtype=np.int64),
     )
 
 
@@ -209,17 +215,23 @@ def _regress(chains: Chains, slots: Slots, rules: Rules, c: int, plan: int, h: i
             samples.low[k], samples.up[k], samples.half[k] = end, end, 0.0
             samples.target[k] = slots.paid[h, k] + end
             continue
-        phi = slots.following[h, k]
-        p = fill_bounds(chains, rules, c, h + 1, phi, hat, up, low)
-        for a in range(A):
-            sound = sound and low[a] <= up[a] + CROSSED
-        half = 0.5 * advantage(chains, rules, c, h + 1, phi, p, hat, up, low)
-        samples.low[k], samples.up[k], samples.half[k] = low.max(), up.max(), half
-        samples.target[k] = slots.paid[h, k] + hat[p] + half
+        first = slots.same_target[h, k]
+        if samples.action[first] == 0:  # one more than the action
+            phi = slots.following[h, first]
+            p = fill_bounds(chains, rules, c, h + 1, phi, hat, up, low)
+            for a in range(A):
+                sound = sound and low[a] <= up[a] + CROSSED
+            half = 0.5 * advantage(chains, rules, c, h + 1, phi, p, hat, up, low)
+            samples.low[first], samples.up[first], samples.half[first] = low.max(), up.max(), half
+            samples.estimate[first], samples.action[first] = hat[p] + half, p + 1
+        samples.low[k], samples.up[k] = samples.low[first], samples.up[first]
+        samples.half[k] = samples.half[first]
+        samples.target[k] = slots.paid[h, k] + samples.estimate[first]
+        x = slots.following[h, first, samples.action[first] - 1]
         for i in range(d):
             wx = samples.weight[k] * slots.taken[h, k, i]
             for j in range(d):
-                moved[i, j] += wx * phi[p, j]
+                moved[i, j] += wx * x[j]
     bottom, top = chains.number[c, h + 1, BOTTOM], chains.number[c, h + 1, TOP]
     if rules.terminates:
         bottom, top = min(bottom, end), max(top, end)

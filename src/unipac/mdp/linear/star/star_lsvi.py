@@ -124,7 +124,7 @@ class StarLSVI(EpisodicAgent):
     # -- state ---------------------------------------------------------------------------------
 
     def _empty(self) -> kernels.State:
-        return states.empty(self._rules)
+        return states.empty(self._rules, self.n_states)
 
     def _saved(self) -> states.Saved:
         return states.saved(self.state, self._rules)
@@ -154,9 +154,15 @@ class StarLSVI(EpisodicAgent):
         phi, after = self._table[state], self._table[np.maximum(following, 0)]
         return self._change(phi, action, reward, after, state, following)
 
-    def _change(self, *episode: Any) -> Change:
+    def _change(self, phi: Array, *episode: Any) -> Change:
         self.state = states.with_room(self.state)
-        return kernels.learn, (self.state, self._rules, *episode)
+        return kernels.learn, (
+            self.state,
+            self._rules,
+            phi,
+            *episode,
+            kernels.lost_in(self.state, self._rules, phi),
+        )
 
     def _play(self, world: World, starts: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         tables, played = (

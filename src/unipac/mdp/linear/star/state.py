@@ -42,7 +42,7 @@ from unipac.mdp.linear.star.memory import (
     SINCE,
     Rewards,
     Slots,
-    fill_table,
+    enter_all,
     learn_reward,
     no_rewards,
     no_slots,
@@ -72,13 +72,17 @@ class Saved(NamedTuple):
     first: Integers
 
 
-def empty(rules: Rules) -> State:
+def empty(rules: Rules, n_states: int) -> State:
     """Before the first episode, with the first plan."""
     H, A, d = rules.horizon, rules.n_actions, rules.dim
     what = f"{CHAINS} times {H} stages of 5 matrices of {d} x {d}"
-    require_room("horizon", what, 8 * CHAINS * H * 5 * d * (d + 1) + 8 * INITIAL_SLOTS * H * (A + 2) * d)
+    require_room(
+        "horizon",
+        what,
+        8 * CHAINS * H * 5 * d * (d + 1) + 8 * H * (INITIAL_SLOTS * (A + 2) * d + n_states * (A + 1)),
+    )
     state = State(
-        slots=no_slots(rules.stages, A, d),
+        slots=no_slots(rules.stages, n_states, A, d),
         rewards=no_rewards(H, d),
         chains=no_chains(CHAINS, H, d),
         counters=np.zeros(COUNTERS, dtype=np.int64),
@@ -195,7 +199,7 @@ def _slots(found: Saved, rules: Rules, features: Array, episodes: int) -> Slots:
     if not sound:
         raise ValueError("the transitions are not those of any episodes")
     room = max(INITIAL_SLOTS, 1 << N.bit_length())
-    slots = no_slots(R, A, d, room)
+    slots = no_slots(R, S, A, d, room)
     for name in ("source", "target", "paid"):
         getattr(slots, name)[:, :N] = getattr(found, name)
     slots.times[:, :, :N], slots.used[:] = times, found.used
@@ -211,13 +215,13 @@ def _slots(found: Saved, rules: Rules, features: Array, episodes: int) -> Slots:
         slots.taken[:, :N] = features.reshape(-1, d)[source] * inside[:, :, None]
         there = inside & (target >= 0)
         slots.following[:, :N] = features[np.maximum(target, 0)] * there[:, :, None, None]
-        fill_table(slots)
     else:
         if found.source.any() or not np.isin(target[inside], (END, OTHER)).all():
             raise ValueError("the transitions are not those of any observations")
         for array in (found.taken, found.following):
             check_norms("features", array.reshape(-1, d), 1.0)
         slots.taken[:, :N], slots.following[:, :N] = found.taken, found.following
+    enter_all(slots)
     return slots
 
 
