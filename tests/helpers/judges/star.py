@@ -28,7 +28,7 @@ class Problem:
         self.noisy = rewards == "noisy"
         self.R = horizon if self.noisy else horizon - 1  # stages with a regression
         self.tau = end * np.arange(horizon, -1, -1.0)  # the value of an end before stage h
-        self.mutant = None
+        self.mutant, self.direct = None, True  # tests may leave out the regression of intervals
 
     def logs(self, failure, grid=1):
         stages = max(self.R, 1)
@@ -226,6 +226,8 @@ class Plan(Chain):
             self.hi[h], self.lo[h] = (up.max(), low.min()) if p.mixture else (p.H - h, 0.0)
             self.refuted |= bool((p.mixture and (low > up + 1e-7).any()) or self.lo[h] > self.hi[h] + 1e-7)
         self.caps = np.maximum(self.hi[: p.H] - self.lo[: p.H], 0.0)
+        if p.A == 1:
+            self.caps[:] = 0.0
         last = self.rewards[p.H - 1]
         if not p.noisy and (p.rewards == "known" or last.full):
             self.caps[-1] = 0.0
@@ -256,7 +258,7 @@ class Plan(Chain):
         step = span / (GRID - 1)
         g = step * math.floor(min(max((lo + hi) / 2, 0.0), span) / step + 0.5) if span else 0.0
         s = 0.05 * (p.R - h) ** 2
-        self.fit(h, X, target, low, up, paid, adv, Fp, value_range=(lo, hi), s=s, g=g, direct=True)
+        self.fit(h, X, target, low, up, paid, adv, Fp, value_range=(lo, hi), s=s, g=g, direct=p.direct)
 
     def bounds(self, h, X):
         """Q̂, U and L at features X (..., d)."""

@@ -21,6 +21,7 @@ import numpy as np
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.dense import cholesky, copy_all, dot, invert
+from unipac.theory.adaptive import adaptive_kernel
 
 SIGMA, INVERSE, SPREAD, MOVED, PERP = 0, 1, 2, 3, 4
 """Matrices of a stage: Σ, Σ⁻¹, W + sI, G, and the projection onto directions whose rewards are unknown."""
@@ -34,6 +35,8 @@ BOTTOM, TOP, CAP = 9, 10, 11
 """Further numbers of a stage of a plan: bounds on V*, and on f."""
 NUMBERS = 12
 
+CROSSED = 1e-7
+"""If a lower bound exceeds an upper one by more, the assumptions are wrong."""
 TOLERANCE = 1e-9
 """Sums of features and rounding may be wrong by this much per stage."""
 
@@ -294,8 +297,8 @@ def fit(
     log_a: float,
     log_b: float,
     log_c: float,
-) -> None:
-    """Regress the targets of stage h, after ``gather``; G is there already.
+) -> bool:
+    """Regress the targets of stage h, after ``gather``; G is there already. False if bounds have crossed.
 
     The next value is in [low, high], without the reward. ``prior`` is s of the adaptive radius, ``grid`` is g of the
     bound on variances.
@@ -339,7 +342,8 @@ def fit(
         vector[HALF, j] = halves[j]
         vector[OMEGA, j] = dot(chains.matrix[c, h, INVERSE, j], sums)
     if count == 0:
-        return
+        return True
+    sound = True
     y, z = np.empty(d), np.empty(d)
     for k in range(n):
         i = samples.same[k]
@@ -362,6 +366,7 @@ def fit(
                     samples.renewed[first] = again
                     _, pu, pl = following(chains, rules, c, h, x, z, y)
                     samples.most[first], samples.least[first] = pu, pl
+                    sound = sound and pl <= pu + CROSSED
                 pu, pl = samples.most[first], samples.least[first]
                 U, L = samples.paid[k] + samples.up[k], samples.paid[k] + samples.low[k]
                 squared = min(rho * rho, max((U - pl) ** 2, (pu - L) ** 2))
@@ -384,4 +389,5 @@ def fit(
         if cholesky(spread, L_):
             for j in range(d):
                 rise += 2.0 * math.log(L_[j, j])
-            number[ADAPTIVE] = math.sqrt(max(rise, 0.0) + log_b)
+            number[ADAPTIVE] = adaptive_kernel(rise, log_b)
+    return sound

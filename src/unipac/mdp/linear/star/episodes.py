@@ -10,8 +10,8 @@ import numpy as np
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
-from unipac.linalg.dense import cholesky, copy_all, fill_all
-from unipac.mdp.linear.star.chains import INVERSE, SIGMA, Chains, Rules, copy_chain
+from unipac.linalg.dense import copy_all, fill_all
+from unipac.mdp.linear.star.chains import Chains, Rules, copy_chain
 from unipac.mdp.linear.star.evaluate import (
     CURRENT,
     JUDGEMENTS,
@@ -33,11 +33,11 @@ from unipac.mdp.linear.star.memory import (
     add,
     learn_reward,
 )
-from unipac.mdp.linear.star.plan import decide, make_plan
+from unipac.mdp.linear.star.plan import decide, has_grown, make_plan
 from unipac.mdp.protocol.play import Played, play_one
 
 EPISODES, PLANS, FRESH, REFUTED, WAITS = 0, 1, 2, 3, 4
-"""Counters: episodes; plans made; 1 if the plan in use is new, if the assumptions are refuted, if a plan waits."""
+"""Counters: episodes; plans; 1 if the plan in use is new, if the assumptions are refuted, if a plan waits."""
 NUMBER, MADE, LOOKED = 5, 7, 9
 """Counters of plans 0 and 1: its number, from 1; the episodes before it; those after it at the last look."""
 COUNTERS = 11
@@ -78,15 +78,15 @@ def explores(counters: Integers, rules: Rules) -> bool:
 @jit
 def act(state: State, rules: Rules, h: int, phi: Array) -> int:
     """The action at stage h, at a state with features ``phi``."""
-    if explores(state.counters, rules):
-        return decide(state.chains, rules, NEWEST, h, phi, 1.0)[0]
-    return planned(state, rules, h, phi)
+    plan, scale = (NEWEST, 1.0) if explores(state.counters, rules) else (CURRENT, rules.scale)
+    return decide(state.chains, rules, plan, h, phi, scale)[0]
 
 
 @jit
-def planned(state: State, rules: Rules, h: int, phi: Array) -> int:
-    """The action of the plan in use."""
-    return decide(state.chains, rules, CURRENT, h, phi, rules.scale)[0]
+def fill_planned(state: State, rules: Rules, h: int, phi: Array, action: Integers) -> None:
+    """The actions of the plan in use, at states with features (n, A, d)."""
+    for k in range(action.size):
+        action[k] = decide(state.chains, rules, CURRENT, h, phi[k], rules.scale)[0]
 
 
 @jit
@@ -99,9 +99,11 @@ def begin(state: State, rules: Rules) -> None:
 
 
 @jit
-def told_of(state: State, rules: Rules, phi: Array) -> tuple[float, float, float]:
-    """Certificate of the plan in use, bound on V*, and the trivial certificate, from a first state."""
-    return certificate(state.chains, rules, CURRENT, JUDGEMENTS, JUDGEMENTS + 1, phi)
+def told_of(state: State, rules: Rules, phi: Array) -> tuple[float, float, float, float]:
+    """Certificate, bound on V*, bound on the value of the policy, and trivial certificate, from a first state."""
+    told = certificate(state.chains, rules, CURRENT, JUDGEMENTS, JUDGEMENTS + 1, phi)
+    newest = decide(state.chains, rules, NEWEST, int(np.int64(0)), phi, rules.scale)[2]
+    return told.certificate, min(told.top, newest), told.low, told.trivial
 
 
 @jit
@@ -170,25 +172,8 @@ def learn(
         _look(state, rules, WAITING)
         if state.told[WAITING] < state.told[CURRENT] - NOTICEABLE:
             _switch(state)
-    if direction or _has_grown(state, rules):
+    if direction or has_grown(state.chains, rules, NEWEST, state.grown):
         _plan_anew(state, rules)
-
-
-@jit
-def _has_grown(state: State, rules: Rules) -> bool:
-    """Whether some Σ has grown by the factor q in some direction since the newest plan: (q − 1)Σ − grown is not > 0."""
-    d = rules.dim
-    A, L = np.empty((d, d)), np.empty((d, d))
-    for h in range(rules.stages):
-        S, inverse = state.chains.matrix[NEWEST, h, SIGMA], state.chains.matrix[NEWEST, h, INVERSE]
-        trace = 0.0
-        for i in range(d):
-            for j in range(d):
-                trace += inverse[i, j] * state.grown[h, i, j]
-                A[i, j] = (rules.growth - 1.0) * S[i, j] - state.grown[h, i, j]
-        if trace >= (rules.growth - 1.0) * (1.0 - 1e-9) and not cholesky(A, L):
-            return True
-    return False
 
 
 @jit
@@ -202,7 +187,8 @@ def _look(state: State, rules: Rules, live: int) -> None:
     number, kept = counters[NUMBER + live], JUDGEMENTS + 2 * live
     fill_choices(chains, state.slots, rules, live)
     for what in range(2):
-        evaluate(chains, state.slots, rules, live, SINCE + live, number, what, TENTATIVE + what)
+        if not evaluate(chains, state.slots, rules, live, SINCE + live, number, what, TENTATIVE + what):
+            counters[REFUTED] = 1
     new = _mean(state, rules, live, TENTATIVE)
     old = _mean(state, rules, live, kept)
     state.told[live] = min(new, old)
@@ -225,7 +211,9 @@ def _mean(state: State, rules: Rules, live: int, judgement: int) -> float:
             while state.first[first] != state.first[k]:
                 first += 1
         if first == k:
-            told[k] = certificate(state.chains, rules, live, judgement, judgement + 1, state.starts[k])[0]
+            told[k] = certificate(
+                state.chains, rules, live, judgement, judgement + 1, state.starts[k]
+            ).certificate
         total += told[first]
     return total / n
 
@@ -320,6 +308,8 @@ class Tables(NamedTuple):
     """(2, H, S)."""
     bound: Array
     """(S,): NaN where it is not known yet."""
+    value: Array
+    """(S,): lower bounds on the value of the plan in use."""
     lower: Array
     """(2, S): the bound less the certificate."""
     gain: Array
@@ -339,9 +329,9 @@ def fill_tables(state: State, rules: Rules, tables: Tables, live: int) -> None:
 @jit
 def fill_bound(state: State, rules: Rules, tables: Tables, s: int) -> None:
     """Bound and certificates of a first state."""
-    told, top, trivial = told_of(state, rules, tables.features[s])
+    told, top, value, trivial = told_of(state, rules, tables.features[s])
     low = rules.horizon * rules.low
-    tables.bound[s] = low + rules.unit * top
+    tables.bound[s], tables.value[s] = low + rules.unit * top, low + rules.unit * value
     tables.lower[0, s] = low + rules.unit * (top - told)
     tables.lower[1, s] = low + rules.unit * (top - trivial)
 
@@ -385,6 +375,8 @@ def play(
         n = play_one(
             played, world, k, s, uniforms[k], tables.action[live], tables.bound, tables.lower[live], anew
         )
+        if counters[REFUTED] == 1:
+            played.certificate[k] = math.nan
         lost = 0.0
         for h in range(n):
             lost += tables.gain[live, h, played.steps[0, h]]

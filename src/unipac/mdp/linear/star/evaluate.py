@@ -8,7 +8,7 @@ targets bound Σ f along π (a bound on the gap, "gain") and the value of π, wh
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -72,8 +72,8 @@ def fill_choices(chains: Chains, slots: Slots, rules: Rules, live: int) -> None:
 @jit
 def evaluate(
     chains: Chains, slots: Slots, rules: Rules, live: int, column: int, number: int, what: int, c: int
-) -> None:
-    """Write the evaluation of plan ``live``, the ``number``-th that was made, into chain c.
+) -> bool:
+    """Write the evaluation of plan ``live``, the ``number``-th that was made, into chain c; False if bounds crossed.
 
     The transitions are those that a column of ``slots.times`` counts. It evaluates the sum of f (``what`` = 0), or the
     value of the policy (1).
@@ -87,6 +87,7 @@ def evaluate(
     for k in range(NUMBERS):
         chains.number[c, H, k] = 0.0
     _write_ranges(chains, rules, live, value, c)
+    sound = True
     z, y = np.empty(d), np.empty(d)
     for h in range(chains.stages[c] - 1, -1, -1):
         n = slots.used[h]
@@ -130,7 +131,7 @@ def evaluate(
                     moved[i, j] += wx * x[j]
         rho = most - least + (1.0 if value and rules.noisy else 0.0)
         gather(chains, rules, c, h, samples, n)
-        fit(
+        fitted = fit(
             chains,
             rules,
             c,
@@ -145,6 +146,8 @@ def evaluate(
             2.0 * math.log(stages / (SHARE_B * failure)),
             2.0 * math.log(stages / (SHARE_C * failure)),
         )
+        sound = sound and fitted
+    return sound
 
 
 @jit
@@ -173,11 +176,22 @@ def _write_ranges(chains: Chains, rules: Rules, live: int, value: bool, c: int) 
         number[LEAST], number[MOST] = least + after[LEAST], chains.number[live, h, TOP]
 
 
+class Told(NamedTuple):
+    """What is proven of a plan from a first state."""
+
+    certificate: float
+    """What its policy can lose."""
+    top: float
+    """A bound on V*."""
+    low: float
+    """A bound on the value of its policy."""
+    trivial: float
+    """What any policy can lose."""
+
+
 @jit
-def certificate(
-    chains: Chains, rules: Rules, live: int, gain: int, value: int, phi: Array
-) -> tuple[float, float, float]:
-    """What plan ``live`` can lose from a first state, by its evaluations; bounds on V* and on what any policy loses."""
+def certificate(chains: Chains, rules: Rules, live: int, gain: int, value: int, phi: Array) -> Told:
+    """What is proven of plan ``live`` from a first state with features ``phi``, by its two evaluations."""
     z, y, h = np.empty(rules.dim), np.empty(rules.dim), int(np.int64(0))
     p, f, top = decide(chains, rules, live, h, phi, rules.scale)
     most, floor = chains.number[gain, 0, MOST], chains.number[value, 0, LEAST]
@@ -187,5 +201,5 @@ def certificate(
     if chains.stages[value] > 0:
         low += following(chains, rules, value, h, phi[p], z, y)[2]
     top = min(top, chains.number[live, 0, TOP])
-    trivial = max(top - floor, 0.0)
-    return max(0.0, min(lost, most, top - max(low, floor))), top, trivial
+    low = max(low, floor)
+    return Told(max(0.0, min(lost, most, top - low)), top, low, max(top - floor, 0.0))

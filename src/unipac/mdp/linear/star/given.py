@@ -9,15 +9,20 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._agents import parameter
-from unipac._arrays import Array
+from unipac._arrays import Array, Integers
 from unipac._inputs import floats, read_only
+from unipac._warnings import warn
 from unipac.envs import FiniteMDP
+from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_lengths, check_regularization, check_same, checked_features
 from unipac.mdp.linear.star import episodes as kernels
 from unipac.mdp.linear.star.chains import Rules
 from unipac.mdp.linear.star.memory import END, OTHER
+from unipac.mdp.linear.star.state import with_room
 from unipac.mdp.protocol.ledger import Step
-from unipac.mdp.protocol.plan import Plan
+from unipac.mdp.protocol.plan import Change, Episode, Plan
+from unipac.mdp.protocol.play import room_for
+from unipac.mdp.protocol.records import EpisodeTrace
 
 if TYPE_CHECKING:
     from unipac.mdp.linear.star.star_lsvi import StarLSVI
@@ -136,7 +141,7 @@ def _weights(agent: StarLSVI, table: Array) -> Array:
         return np.zeros((H, d))
     given = np.array(agent.rewards)
     scaled = (given - low) / (high - low)
-    if given.shape == (H, d) and (H, d) != (S, A):
+    if given.shape == (H, d):
         plain = low == 0.0 or agent.mixture
         check.require(plain, "reward_range", "(0, high) with weights, unless mixture", agent.reward_range)
         weights = scaled
@@ -182,6 +187,8 @@ def check_mdp(agent: StarLSVI, mdp: Any) -> None:
     check_same(mdp, agent.features)
     expected = "one whose rewards depend on (s, a) only, or rewards='noisy'"
     check.require(agent._rules.noisy or mdp.arrival_rewards is None, "mdp", expected, mdp)
+    if mdp.terminal.any():
+        check_end(agent)
 
 
 def largest_loss(rules: Rules) -> float:
@@ -201,9 +208,8 @@ def tables_of(features: Array, horizon: int) -> kernels.Tables:
     """Room for the plans as tables."""
     S = len(features)
     action = np.zeros((2, horizon, S), dtype=np.int64)
-    return kernels.Tables(
-        np.array(features), action, np.full(S, math.nan), np.zeros((2, S)), np.zeros(action.shape)
-    )
+    room = np.zeros(S), np.zeros((2, S)), np.zeros(action.shape)
+    return kernels.Tables(np.array(features), action, np.full(S, math.nan), *room)
 
 
 class PlannedPolicy:
@@ -214,10 +220,16 @@ class PlannedPolicy:
 
     def __call__(self, observation: Any, stage: int) -> int:
         """The action for an observation."""
+        phi = features_of(self._agent, self._agent._seen("observation", observation))
+        return int(self.many(phi[None], stage)[0])
+
+    def many(self, features: Array, stage: int) -> Integers:
+        """The actions at many states, given by their features (n, A, d)."""
         agent = self._agent
         h = check.count("stage", stage, most=agent.horizon) - 1
-        phi = features_of(agent, agent._seen("observation", observation))
-        return int(kernels.planned(agent.state, agent._rules, h, phi))
+        chosen = np.zeros(len(features), dtype=np.int64)
+        kernels.fill_planned(agent.state, agent._rules, h, np.array(features, dtype=np.float64), chosen)
+        return chosen
 
     def certificate(self, observation: Any) -> float:
         """How much worse than the best this policy can be from a first observation; NaN if nothing is proven."""
@@ -245,19 +257,64 @@ def features_of(agent: StarLSVI, observed: Any) -> Array:
     return np.array(agent._table[observed] if agent.n_states else observed)
 
 
-def plan_of(agent: StarLSVI, exploring: bool) -> Plan:
+def explores(agent: StarLSVI) -> bool:
+    """Whether the next episode explores."""
+    return bool(kernels.explores(agent.state.counters, agent._rules))
+
+
+def certificate(agent: StarLSVI, observed: Any) -> float:
+    """Of the next episode; no share of δ is for policies that explore, theirs is the trivial one."""
+    told = kernels.told_of(agent.state, agent._rules, features_of(agent, observed))
+    return agent._rules.unit * told[3 if explores(agent) else 0]
+
+
+def regret_certificate(agent: StarLSVI, failure: float) -> float:
+    """e/(e − 1) (Σ f + b log(1/failure)), b a bound on Σ f of an episode."""
+    total = float(agent.state.lost[0]) - largest_loss(agent._rules) * math.log(failure)
+    return agent._rules.unit * total * math.e / (math.e - 1.0) if agent.certified else math.nan
+
+
+def plan_of(agent: StarLSVI) -> Plan:
     """The plan of the next episode as a table."""
-    tables, state, live = tables_of(agent._table, agent.horizon), agent.state, int(exploring)
+    tables, state, exploring = tables_of(agent._table, agent.horizon), agent.state, explores(agent)
+    live = int(exploring)
     kernels.fill_tables(state, agent._rules, tables, live)
     for s in range(agent.n_states):
         kernels.fill_bound(state, agent._rules, tables, s)
     action = tables.action[live][:, None]
     fresh = bool(state.counters[kernels.FRESH] == 1) and not exploring
-    return Plan(action, np.zeros_like(action), tables.bound, tables.lower[live], fresh)
+    lower = tables.value if not exploring else tables.lower[1]
+    return Plan(action, np.zeros_like(action), tables.bound, lower, fresh)
+
+
+def numbered(agent: StarLSVI, episode: Episode) -> tuple[Any, ...]:
+    """An episode of numbered states, for ``change``."""
+    state, action, _, reward, following = episode
+    return agent._table[state], action, reward, agent._table[np.maximum(following, 0)], state, following
+
+
+def change(agent: StarLSVI, phi: Array, *episode: Any) -> Change:
+    """What an episode changes."""
+    agent.state = with_room(agent.state)
+    lost = kernels.lost_in(agent.state, agent._rules, phi)
+    return kernels.learn, (agent.state, agent._rules, phi, *episode, lost)
+
+
+def play(agent: StarLSVI, world: World, starts: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+    """Play in parts: each time more room is needed, continue where it stopped."""
+    tables, played = tables_of(agent._table, agent.horizon), room_for(trace, agent.horizon, agent.n_states)
+    done = 0
+    while done < len(starts):
+        sure, before, agent.state = agent.consistent, done, with_room(agent.state)
+        rest = (world, tables, starts, uniforms, before, played, trace.explored)
+        done = int(kernels.play(agent.state, agent._rules, *rest))
+        agent._ledger.episodes += done - before
+        if sure and not agent.consistent:
+            warn(agent.refutation, RuntimeWarning)
 
 
 def walked(steps: list[Step]) -> tuple[Any, ...]:
-    """An episode of observations without numbers, for ``kernels.learn``."""
+    """An episode of observations without numbers, for ``change``."""
     ended = isinstance(steps[-1].following, int)
     last = np.zeros_like(steps[-1].seen) if ended else steps[-1].following
     number = np.full(len(steps), OTHER, dtype=np.int64)

@@ -8,13 +8,16 @@ import numpy as np
 
 from unipac._arrays import Array
 from unipac._jit import jit
-from unipac.linalg.dense import dot
+from unipac.linalg.dense import cholesky, dot
 from unipac.mdp.linear.star.chains import (
     BOTTOM,
     CAP,
+    CROSSED,
+    INVERSE,
     MOVED,
     MU,
     NUMBERS,
+    SIGMA,
     TINY,
     TOLERANCE,
     TOP,
@@ -36,8 +39,6 @@ SHARE_A, SHARE_B, SHARE_C = 0.3, 0.6, 0.1
 OF_PLANS = 0.75
 """The share of δ that is for plans; the rest is for certificates."""
 PRIOR = 0.05
-CROSSED = 1e-7
-"""If a lower bound exceeds an upper one by more, the assumptions are wrong."""
 
 
 @jit
@@ -184,7 +185,7 @@ def make_plan(chains: Chains, slots: Slots, rewards: Rewards, rules: Rules, c: i
                 sound = sound and low <= up + CROSSED
                 number[BOTTOM], number[TOP] = min(number[BOTTOM], low), max(number[TOP], up)
             sound = sound and number[BOTTOM] <= number[TOP] + CROSSED
-        number[CAP] = max(number[TOP] - number[BOTTOM], 0.0)
+        number[CAP] = max(number[TOP] - number[BOTTOM], 0.0) if rules.n_actions > 1 else 0.0
     last = chains.number[c, H - 1]
     if not rules.noisy and (not rules.learned or rewards.count[plan, H - 1] == d):
         last[CAP] = min(
@@ -242,7 +243,7 @@ def _regress(chains: Chains, slots: Slots, rules: Rules, c: int, plan: int, h: i
         grid = step * math.floor(min(max(0.5 * (bottom + top), 0.0), span) / step + 0.5)
     stages = float(max(rules.stages, 1))
     gather(chains, rules, c, h, samples, n)
-    fit(
+    fitted = fit(
         chains,
         rules,
         c,
@@ -257,4 +258,21 @@ def _regress(chains: Chains, slots: Slots, rules: Rules, c: int, plan: int, h: i
         2.0 * math.log(stages / (SHARE_B * failure)),
         2.0 * math.log(stages * GRID / (SHARE_C * failure)),
     )
-    return sound
+    return sound and fitted
+
+
+@jit
+def has_grown(chains: Chains, rules: Rules, c: int, grown: Array) -> bool:
+    """Whether some Σ grew by the factor q in some direction since plan c: then (q − 1)Σ − grown is not positive."""
+    d = rules.dim
+    A, L = np.empty((d, d)), np.empty((d, d))
+    for h in range(rules.stages):
+        S, inverse = chains.matrix[c, h, SIGMA], chains.matrix[c, h, INVERSE]
+        trace = 0.0  # it exceeds the growth in every direction
+        for i in range(d):
+            for j in range(d):
+                trace += inverse[i, j] * grown[h, i, j]
+                A[i, j] = (rules.growth - 1.0) * S[i, j] - grown[h, i, j]
+        if trace >= (rules.growth - 1.0) * (1.0 - 1e-9) and not cholesky(A, L):
+            return True
+    return False

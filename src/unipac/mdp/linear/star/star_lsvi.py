@@ -20,18 +20,15 @@ Theorems: ``docs/agents/star_lsvi.md``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._parameters import OptionalArrayParameter
-from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import told_by
@@ -40,7 +37,6 @@ from unipac.mdp.linear.star import episodes as kernels, given, state as states
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.ledger import Step
 from unipac.mdp.protocol.plan import Change, Episode, Plan
-from unipac.mdp.protocol.play import room_for
 from unipac.mdp.protocol.records import EpisodeTrace
 
 
@@ -55,7 +51,7 @@ class StarLSVI(EpisodicAgent):
         >>> mdp = random_simplex(dim=4)
         >>> agent = StarLSVI(mdp.features, horizon=4, mixture=True)
         >>> trace = agent.play(mdp, episodes=2000, seed=0)
-        >>> bool((trace.certificate >= trace.gap).all()), bool(trace.gap[1000:].mean() < 0.1)
+        >>> bool((trace.certificate >= trace.gap).all()), agent.certificate(0) < 4
         (True, True)
     """
 
@@ -100,11 +96,8 @@ class StarLSVI(EpisodicAgent):
 
     def regret_certificate(self, failure: float = 0.01) -> float:
         """A bound on the sum of all gaps, for all numbers of episodes at once with probability 1 − ¾δ − ``failure``."""
-        failure = check.probability("failure", failure)
         with self._lock:
-            most = given.largest_loss(self._rules)
-            total = (float(self.state.lost[0]) - most * math.log(failure)) * math.e / (math.e - 1.0)
-            return self._rules.unit * total if self.certified else math.nan
+            return given.regret_certificate(self, check.probability("failure", failure))
 
     def policy(self) -> given.PlannedPolicy:
         """The policy of the plan in use, whatever is learned later; it tells its certificates, too."""
@@ -113,15 +106,7 @@ class StarLSVI(EpisodicAgent):
     recommended = policy
 
     def _certificate(self, s: Any) -> float:
-        told = kernels.told_of(self.state, self._rules, given.features_of(self, s))
-        return (
-            self._rules.unit * told[2 if self._explores() else 0]
-        )  # no share of δ is for policies that explore
-
-    def _explores(self) -> bool:
-        return bool(kernels.explores(self.state.counters, self._rules))
-
-    # -- state ---------------------------------------------------------------------------------
+        return given.certificate(self, s)
 
     def _empty(self) -> kernels.State:
         return states.empty(self._rules, self.n_states)
@@ -131,8 +116,6 @@ class StarLSVI(EpisodicAgent):
 
     def _restored(self, saved: Any) -> kernels.State:
         return states.restored(saved, self._rules, self._table, self.episodes)
-
-    # -- the protocol --------------------------------------------------------------------------
 
     def _seen(self, name: str, observation: Any) -> Any:
         return super()._seen(name, observation) if self.n_states else given.seen(self, name, observation)
@@ -144,39 +127,16 @@ class StarLSVI(EpisodicAgent):
         return int(kernels.act(self.state, self._rules, h, given.features_of(self, seen))), 0
 
     def _plan(self) -> Plan:
-        return given.plan_of(self, self._explores())
+        return given.plan_of(self)
 
     def _finish(self, steps: list[Step]) -> Change:
-        return super()._finish(steps) if self.n_states else self._change(*given.walked(steps))
+        return super()._finish(steps) if self.n_states else given.change(self, *given.walked(steps))
 
     def _learn(self, episode: Episode) -> Change:
-        state, action, _, reward, following = episode
-        phi, after = self._table[state], self._table[np.maximum(following, 0)]
-        return self._change(phi, action, reward, after, state, following)
+        return given.change(self, *given.numbered(self, episode))
 
-    def _change(self, phi: Array, *episode: Any) -> Change:
-        self.state = states.with_room(self.state)
-        return kernels.learn, (
-            self.state,
-            self._rules,
-            phi,
-            *episode,
-            kernels.lost_in(self.state, self._rules, phi),
-        )
-
-    def _play(self, world: World, starts: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        tables, played = (
-            given.tables_of(self._table, self.horizon),
-            room_for(trace, self.horizon, self.n_states),
-        )
-        done, sure = 0, self.consistent
-        while done < len(starts):  # until more room is needed
-            self.state, before = states.with_room(self.state), done
-            rest = (world, tables, starts, uniforms, before, played, trace.explored)
-            done = int(kernels.play(self.state, self._rules, *rest))
-            self._ledger.episodes += done - before
-        if sure and not self.consistent:
-            warn(self.refutation, RuntimeWarning)
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        given.play(self, world, states, uniforms, trace)
 
     def _check_end(self, h: int, terminated: bool) -> None:
         if terminated and h < self.horizon - 1:
@@ -185,4 +145,3 @@ class StarLSVI(EpisodicAgent):
     def _check_mdp(self, mdp: FiniteMDP) -> None:
         given.check_mdp(self, mdp)
         super()._check_mdp(mdp)
-        self._check_end(0, bool(mdp.terminal.any()))
