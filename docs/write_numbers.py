@@ -22,6 +22,7 @@ BENCHMARKS = "benchmarks/results.json"
 LEARNING = "benchmarks/learning.json"
 REWARD = "benchmarks/reward.json"
 RLSVI = "benchmarks/rlsvi.json"
+STAR = "benchmarks/star_lsvi.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -71,6 +72,11 @@ def _learning(results: dict[str, Any]) -> str:
 @says(f"{RLSVI}#table")
 def _rlsvi(results: dict[str, Any]) -> str:
     return str(_benchmark("rlsvi").table(results))
+
+
+@says(f"{STAR}#table")
+def _star(results: dict[str, Any]) -> str:
+    return str(_benchmark("star_lsvi").table(results))
 
 
 @says(f"{REWARD}#goals")

@@ -205,7 +205,7 @@ def test_a_mistake_in_the_algebra_of_evaluations_is_seen(mutant):
     assert any(run(seed, mutant, lam=lam)[1] for seed in range(40) for lam in (0.7, 0.003))
 
 
-@pytest.mark.parametrize(("mutant", "seeds"), [("not centred", range(0)), ("clipped", range(0))])
-def test_a_rare_mistake_is_seen_where_nothing_hides_it(mutant, seeds):
-    """Regressed intervals repair most of what these break; these seeds are from a search for runs that fail."""
-    assert any(run(seed, mutant, **RUNS["linear only"])[0] for seed in seeds)
+def test_a_rare_mistake_is_seen_where_nothing_hides_it():
+    """Regressed intervals repair most of what this breaks; 289 and 365 are from a search for runs that fail."""
+    assert [run(seed, "not centred", **RUNS["linear only"])[0] for seed in (289, 365)] == [True, True]
+    assert [run(seed, None, **RUNS["linear only"])[0] for seed in (289, 365)] == [False, False]

@@ -197,7 +197,7 @@ def noticed(eta, seed):
 
 
 def test_a_broken_promise_is_noticed_in_most_runs():
-    """Signed measures: bounds cross, the agent warns once and certifies nothing any more; a kept promise is left alone."""
+    """Signed measures: bounds cross, the agent warns once and certifies nothing more; kept promises are left alone."""
     assert sum(noticed(0.05, seed) for seed in range(8)) >= 5
     assert not any(noticed(0.45, seed) for seed in range(4))
 

@@ -70,6 +70,8 @@ class Rules(NamedTuple):
     """(H + 1,): the value of an end before a stage."""
     weights: Array
     """(H, d): the weights of the rewards, where they are known."""
+    inflation: float
+    """Multiplies all radii: 1, or what is computed is not proven."""
 
 
 class Chains(NamedTuple):
@@ -309,7 +311,7 @@ def fit(
     number[LOW], number[HIGH] = low, high + (1.0 if noisy else 0.0)
     centre, rho = 0.5 * (number[LOW] + number[HIGH]), number[HIGH] - number[LOW]
     number[LEAN] = 0.5 * rho + (1.0 if noisy and not rules.mixture else 0.0)
-    number[HOEFFDING], number[ADAPTIVE] = 0.5 * rho * math.sqrt(logdet + log_a), math.inf
+    number[HOEFFDING], number[ADAPTIVE] = rules.inflation * 0.5 * rho * math.sqrt(logdet + log_a), math.inf
     largest = max((high - grid) ** 2, (grid - low) ** 2)
     sums, halves, halves2 = np.zeros(d), np.zeros(d), 0.0
     squares, half_squares, half_squares2 = np.zeros(d), np.zeros(d), 0.0
@@ -350,7 +352,9 @@ def fit(
         if samples.weight[k] > 0.0 and samples.renewed[i] != 2:
             samples.renewed[i] = 2
             norm = solve(chains, c, h, samples.taken[i], y)
-            bound = 0.5 * largest * (1.0 + math.sqrt(logdet + log_c) * norm + bias(rules, y))
+            bound = (
+                0.5 * largest * (1.0 + rules.inflation * math.sqrt(logdet + log_c) * norm + bias(rules, y))
+            )
             bound += dot(y, squares) + slack(rules, norm, y, math.sqrt(half_squares2), half_squares)
             samples.square[i] = bound
     W, L_ = np.empty((d, d)), np.empty((d, d))
@@ -389,5 +393,5 @@ def fit(
         if cholesky(spread, L_):
             for j in range(d):
                 rise += 2.0 * math.log(L_[j, j])
-            number[ADAPTIVE] = adaptive_kernel(rise, log_b)
+            number[ADAPTIVE] = rules.inflation * adaptive_kernel(rise, log_b)
     return sound

@@ -122,6 +122,7 @@ def checked(agent: StarLSVI) -> tuple[Array, Rules]:
         unit=high - low,
         ends=end * np.arange(agent.horizon, -1, -1.0),
         weights=_weights(agent, table),
+        inflation=1.0,
     )
     return table, rules
 
