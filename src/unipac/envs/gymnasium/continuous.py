@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac.envs.mdps.continuous import ContinuousMDP, continuous_swim, random_continuous
 
-CONTINUOUS = {"continuous_swim": continuous_swim, "random_continuous": random_continuous}
+CONTINUOUS: dict[str, Callable[..., ContinuousMDP]] = {
+    "continuous_swim": continuous_swim,
+    "random_continuous": random_continuous,
+}
 """Factories of MDPs with continuous states, by name."""
 
 

@@ -157,14 +157,14 @@ def slack(rules: Rules, norm: float, y: Array, length: float, sums: Array) -> fl
 def radius(chains: Chains, rules: Rules, c: int, h: int, y: Array, norm: float) -> float:
     """The bound on noise and bias."""
     number = chains.number[c, h]
-    value = number[HOEFFDING] * norm
+    value = float(number[HOEFFDING]) * norm
     if number[ADAPTIVE] < math.inf:
         A = chains.matrix[c, h, SPREAD]
         total = 0.0
         for i in range(y.size):
             total += y[i] * dot(A[i], y)
-        value = min(value, number[ADAPTIVE] * math.sqrt(max(total, 0.0)))
-    return value + number[LEAN] * bias(rules, y)
+        value = min(value, float(number[ADAPTIVE]) * math.sqrt(max(total, 0.0)))
+    return value + float(number[LEAN]) * bias(rules, y)
 
 
 @jit
@@ -173,12 +173,12 @@ def reward_error(chains: Chains, c: int, h: int, z: Array) -> float:
     number = chains.number[c, h]
     if number[FAR] == 0.0 and number[TINY] == 0.0:
         return 0.0
-    value = number[TINY] * math.sqrt(dot(z, z))
+    value = float(number[TINY]) * math.sqrt(dot(z, z))
     if number[FAR] > 0.0:
         total = 0.0
         for i in range(z.size):
             total += dot(chains.matrix[c, h, PERP, i], z) ** 2
-        value += number[FAR] * math.sqrt(total)
+        value += float(number[FAR]) * math.sqrt(total)
     return value
 
 

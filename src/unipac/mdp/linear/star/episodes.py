@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
@@ -202,7 +203,7 @@ def _look(state: State, rules: Rules, live: int) -> None:
 def _mean(state: State, rules: Rules, live: int, judgement: int) -> float:
     """The mean certificate of a plan over the recent first states, by these evaluations."""
     n = min(state.counters[EPISODES], RECENT)
-    told = np.empty(RECENT)
+    told = np.zeros(RECENT)
     total = 0.0
     for k in range(n):
         first = k
@@ -214,8 +215,8 @@ def _mean(state: State, rules: Rules, live: int, judgement: int) -> float:
             told[k] = certificate(
                 state.chains, rules, live, judgement, judgement + 1, state.starts[k]
             ).certificate
-        total += told[first]
-    return total / n
+        total += float(told[first])
+    return total / float(n)
 
 
 @jit
@@ -241,7 +242,7 @@ def _switch(state: State) -> None:
     copy_all(slots.decided[WAITING], slots.decided[CURRENT])
     for field in (NUMBER, MADE, LOOKED):
         counters[field + CURRENT] = counters[field + WAITING]
-    copy_all(state.rewards.count[WAITING], state.rewards.count[CURRENT])
+    copy_all(state.rewards.known[WAITING], state.rewards.known[CURRENT])
     state.told[CURRENT] = state.told[WAITING]
     counters[FRESH] = 1
     _drop(state)
@@ -254,7 +255,7 @@ def _drop(state: State) -> None:
     state.told[WAITING] = math.inf
     fill_all(state.slots.times[SINCE + WAITING].reshape(-1), int(np.int64(0)))
     fill_all(state.slots.times[JUDGED + WAITING].reshape(-1), int(np.int64(0)))
-    fill_all(state.rewards.count[WAITING], int(np.int64(0)))
+    fill_all(state.rewards.known[WAITING], int(np.int64(0)))
     for field in (NUMBER, MADE, LOOKED):
         state.counters[field + WAITING] = 0
 
@@ -265,7 +266,7 @@ def _plan_anew(state: State, rules: Rules) -> None:
     counters, slots = state.counters, state.slots
     counters[PLANS] += 1
     fill_all(slots.times[SINCE + NEWEST].reshape(-1), int(np.int64(0)))
-    copy_all(state.rewards.count[NOW], state.rewards.count[NEWEST])
+    copy_all(state.rewards.known[NOW], state.rewards.known[NEWEST])
     for h in range(rules.stages):
         for i in range(rules.dim):
             for j in range(rules.dim):
@@ -286,7 +287,7 @@ def _execute(state: State, rules: Rules, live: int) -> None:
     """The newest plan becomes plan 0 or 1; it has no evaluation but the trivial one."""
     counters, slots = state.counters, state.slots
     copy_chain(state.chains, NEWEST, live)
-    copy_all(state.rewards.count[NEWEST], state.rewards.count[live])
+    copy_all(state.rewards.known[NEWEST], state.rewards.known[live])
     counters[NUMBER + live], counters[MADE + live] = counters[PLANS], counters[EPISODES]
     counters[LOOKED + live] = 0
     state.told[live] = math.inf
@@ -346,7 +347,7 @@ def play(
     uniforms: Array,
     first: int,
     played: Played,
-    explored: Array,
+    explored: NDArray[np.bool_],
 ) -> int:
     """Play episodes from ``first`` on, until there is no room for another; returns the next one."""
     H, A, d = rules.horizon, rules.n_actions, rules.dim

@@ -149,7 +149,7 @@ def _weights(agent: StarLSVI, table: Array) -> Array:
     else:
         expected = f"({H}, {d})" + (f" or ({H}, {S}, {A})" if S else "")
         check.require(given.shape == (H, S, A) and S > 0, "rewards", f"of shape {expected}", given.shape)
-        weights = np.linalg.lstsq(table.reshape(-1, d), scaled.reshape(H, -1).T)[0].T
+        weights = np.asarray(np.linalg.lstsq(table.reshape(-1, d), scaled.reshape(H, -1).T)[0].T, np.float64)
         wrong = float(np.abs(np.einsum("sad,hd->hsa", table, weights) - scaled).max())
         check.require(wrong <= LINEAR, "rewards", "linear in the features", f"an error of {wrong:g}")
     if S:

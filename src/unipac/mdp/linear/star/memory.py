@@ -119,10 +119,8 @@ def with_room(slots: Slots) -> Slots:
 @jit
 def _first_place(source: int, target: int, paid: float, size: int) -> int:
     """Where a transition belongs in a hash table."""
-    mixed = np.uint64(source * 2654435761 + target * 40503 + np.int64(paid * 1048576.0) * 69069)
-    mixed ^= mixed >> np.uint64(17)
-    mixed *= np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
+    mixed = source * 2654435761 + (target + 2) * 40503 + int(paid * 1048576.0) * 69069
+    return (mixed ^ (mixed >> 15)) & (size - 1)
 
 
 @jit
@@ -214,7 +212,7 @@ class Rewards(NamedTuple):
     """(H, d, d): features that gave a direction, in their order."""
     observed: Array
     """(H, d)."""
-    count: Integers
+    known: Integers
     """(4, H): how many, at the time of plans 0 to 2 and now."""
     basis: Array
     """(H, d, d): rows e_j."""
@@ -243,7 +241,7 @@ def no_rewards(horizon: int, dim: int) -> Rewards:
 def _project(rewards: Rewards, h: int, x: Array, v: Array) -> tuple[float, float, float, float]:
     """Write the rest v of x; returns (⟨x, μ̂⟩, |c|·err, ‖v‖, rounding)."""
     d = x.size
-    n = rewards.count[NOW, h]
+    n = rewards.known[NOW, h]
     mean, wrong, total, length = 0.0, 0.0, 0.0, 0.0
     for j in range(d):
         v[j] = x[j]
@@ -269,18 +267,18 @@ def learn_reward(rewards: Rewards, h: int, x: Array, reward: float) -> int:
     v = np.empty(d)
     mean, wrong, length, rounding = _project(rewards, h, x, v)
     root = math.sqrt(d)
-    if length <= SHORTEST or rewards.count[NOW, h] == d:
+    if length <= SHORTEST or rewards.known[NOW, h] == d:
         room = wrong + (length + rounding) * root + rounding * root
         return -1 if abs(reward - mean) > room + SAME_REWARD else 0
     bound = (wrong + 2.0 * rounding * root) / length
     if bound > LARGEST_ERROR:
         return 0
-    i = rewards.count[NOW, h]
+    i = rewards.known[NOW, h]
     for j in range(d):
         rewards.feature[h, i, j] = x[j]
         rewards.basis[h, i, j] = v[j] / length
     rewards.observed[h, i], rewards.value[h, i], rewards.error[h, i] = reward, (reward - mean) / length, bound
-    rewards.count[NOW, h] = i + 1
+    rewards.known[NOW, h] = i + 1
     return 1
 
 
@@ -297,7 +295,7 @@ def write_model(rewards: Rewards, chains: Chains, rules: Rules, c: int, plan: in
                 perp[i, j] = 1.0 if i == j else 0.0
         if not rules.learned:
             continue
-        n = rewards.count[plan, h]
+        n = rewards.known[plan, h]
         spent, wrong = 0.0, 0.0
         for k in range(n):
             e, rho = rewards.basis[h, k], rewards.value[h, k]

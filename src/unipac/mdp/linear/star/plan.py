@@ -187,7 +187,7 @@ def make_plan(chains: Chains, slots: Slots, rewards: Rewards, rules: Rules, c: i
             sound = sound and number[BOTTOM] <= number[TOP] + CROSSED
         number[CAP] = max(number[TOP] - number[BOTTOM], 0.0) if rules.n_actions > 1 else 0.0
     last = chains.number[c, H - 1]
-    if not rules.noisy and (not rules.learned or rewards.count[plan, H - 1] == d):
+    if not rules.noisy and (not rules.learned or rewards.known[plan, H - 1] == d):
         last[CAP] = min(
             last[CAP], (2.0 * rules.scale + 6.0) * last[TINY]
         )  # all rewards of the last stage are known

@@ -116,7 +116,7 @@ def saved(state: State, rules: Rules) -> Saved:
         slots.following[:, :held],
         state.rewards.feature,
         state.rewards.observed,
-        state.rewards.count,
+        state.rewards.known,
         state.counters,
         state.told,
         state.lost,
@@ -244,7 +244,7 @@ def _rewards(found: Saved, rules: Rules) -> Rewards:
             x = np.ascontiguousarray(found.reward_features[h, i])
             if not 0.0 <= values[h, i] <= 1.0 or learn_reward(rewards, h, x, float(values[h, i])) != 1:
                 raise ValueError("rewards are not those of independent features")
-    rewards.count[:] = counts
+    rewards.known[:] = counts
     return rewards
 
 
