@@ -24,6 +24,7 @@ REWARD = "benchmarks/reward.json"
 RLSVI = "benchmarks/rlsvi.json"
 LAKE = "benchmarks/lake.json"
 LATE = "benchmarks/late.json"
+STAR = "benchmarks/star_lsvi.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -83,6 +84,11 @@ def _lake(results: dict[str, Any]) -> str:
 @says(f"{LATE}#table")
 def _late(results: dict[str, Any]) -> str:
     return str(_benchmark("late").table(results))
+
+
+@says(f"{STAR}#table")
+def _star(results: dict[str, Any]) -> str:
+    return str(_benchmark("star_lsvi").table(results))
 
 
 @says(f"{REWARD}#goals")

@@ -26,6 +26,7 @@ from unipac.mdp.linear.flute import FLUTE
 from unipac.mdp.linear.lsvi_ucb import LSVIUCB
 from unipac.mdp.linear.monotone_lsvi import MonotoneLSVI
 from unipac.mdp.linear.nested_flute import NestedFLUTE
+from unipac.mdp.linear.star.star_lsvi import StarLSVI
 from unipac.mdp.linear.uc_matrix_rl import UCMatrixRL
 from unipac.mdp.linear.upac_lsvi import UPACLSVI
 from unipac.mdp.mixture.nested_vtr import NestedVTR
@@ -61,8 +62,9 @@ __all__ = [
     "CertifiedPlanning", "ConfidenceBall", "Decision", "Deployment", "DisjointLinUCB", "ELEANOR",
     "EpisodeTrace", "ExploreVerify", "FLUTE", "GAllocation", "Guarded", "LSVIUCB", "LazyTrackAndStop",
     "Level", "LinGapE", "LinTS", "LinUCB", "MonotoneLSVI", "NestedFLUTE", "NestedOFUL", "NestedVTR", "OFUL",
-    "OLIVE", "OPPQ", "PPQ", "PSRL", "PhasedElimination", "QLearning", "RAGE", "RLSVI", "SupLinRel",
-    "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI",
-    "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive", "XYStatic", "bandits",
-    "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac", "registry", "theory"
+    "OLIVE", "OPPQ", "PPQ", "PSRL", "PhasedElimination", "QLearning", "RAGE", "RLSVI", "StarLSVI",
+    "SupLinRel", "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
+    "UCRLVTRPlus", "UPACLSVI", "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive",
+    "XYStatic", "bandits", "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac",
+    "registry", "theory"
 ]

@@ -34,6 +34,7 @@ _MODULES = {
     "FLUTE": "unipac.mdp.linear.flute",
     "LSVIUCB": "unipac.mdp.linear.lsvi_ucb",
     "UPACLSVI": "unipac.mdp.linear.upac_lsvi",
+    "StarLSVI": "unipac.mdp.linear.star.star_lsvi",
     "MonotoneLSVI": "unipac.mdp.linear.monotone_lsvi",
     "CertLSVIUCB": "unipac.mdp.linear.cert_lsvi_ucb",
     "ELEANOR": "unipac.mdp.linear.eleanor",

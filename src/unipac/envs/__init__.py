@@ -3,7 +3,8 @@
 Every bandit instance yields its rounds as pure functions of a seed and the number of the round, see
 `BanditInstance`. `BANDITS` maps names to the factories that need no argument. `MDPS` does so for the
 factories of `LinearMDP` and `MixtureMDP`, which are Gymnasium environments as well, see ``unipac.envs.gymnasium.env``.
-Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`.
+Any other MDP with finitely many states is a `FiniteMDP`, one without end a `DiscountedMDP`, one whose states fill a
+cube a `ContinuousMDP`.
 
 Names are imported when they are first used.
 
@@ -24,9 +25,11 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "envs.bandits.killers": "appendix_a Killer killer killer_phases SwitchingArms",
         "envs.bandits.rounds": "Rounds",
         "envs.catalogue": "BANDITS MDPS",
+        "envs.gymnasium.continuous": "ContinuousMDPEnv",
         "envs.gymnasium.env": "LinearMDPEnv",
         "envs.gymnasium.numbering": "Numbered numbered",
         "envs.mdps.candidates": "CandidateMDP random_candidates",
+        "envs.mdps.continuous": "continuous_swim ContinuousMDP random_continuous",
         "envs.mdps.discounted": "DiscountedMDP random_anchors Simulator",
         "envs.mdps.factories": "deep_sea frozen_lake grid_world lsvi_killer LSVIKiller random_simplex river_swim",
         "envs.mdps.finite_mdp": "FiniteMDP optimal policy_value",

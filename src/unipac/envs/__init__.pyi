@@ -7,9 +7,11 @@ from unipac.envs.bandits.instance import BanditInstance
 from unipac.envs.bandits.killers import Killer, SwitchingArms, appendix_a, killer, killer_phases
 from unipac.envs.bandits.rounds import Rounds
 from unipac.envs.catalogue import BANDITS, MDPS
+from unipac.envs.gymnasium.continuous import ContinuousMDPEnv
 from unipac.envs.gymnasium.env import LinearMDPEnv
 from unipac.envs.gymnasium.numbering import Numbered, numbered
 from unipac.envs.mdps.candidates import CandidateMDP, random_candidates
+from unipac.envs.mdps.continuous import ContinuousMDP, continuous_swim, random_continuous
 from unipac.envs.mdps.discounted import DiscountedMDP, Simulator, random_anchors
 from unipac.envs.mdps.factories import (
     LSVIKiller, deep_sea, frozen_lake, grid_world, lsvi_killer, random_simplex, river_swim
@@ -22,11 +24,12 @@ from unipac.envs.mdps.mixtures import VTRKiller, mixture_swim, random_mixture, v
 from unipac.envs.mdps.published import from_gymnasium
 
 __all__ = [
-    "BANDITS", "BanditInstance", "CandidateMDP", "DiscountedMDP", "FiniteMDP", "Killer", "LSVIKiller",
-    "LinearMDP", "LinearMDPEnv", "MDPS", "MixtureMDP", "Numbered", "Rounds", "Simulator", "SwitchingArms",
-    "VTRKiller", "appendix_a", "deep_sea", "end_of_optimism", "filling", "fixed_arms", "from_gymnasium",
-    "frozen_lake", "grid_world", "hypercube", "hypercube_mixture", "killer", "killer_phases", "lsvi_killer",
-    "misspecified", "mixture_swim", "model_ensemble", "numbered", "optimal", "policy_value", "random_anchors",
-    "random_candidates", "random_mixture", "random_simplex", "river_swim", "soare", "sphere", "uneven_noise",
+    "BANDITS", "BanditInstance", "CandidateMDP", "ContinuousMDP", "ContinuousMDPEnv", "DiscountedMDP",
+    "FiniteMDP", "Killer", "LSVIKiller", "LinearMDP", "LinearMDPEnv", "MDPS", "MixtureMDP", "Numbered",
+    "Rounds", "Simulator", "SwitchingArms", "VTRKiller", "appendix_a", "continuous_swim", "deep_sea",
+    "end_of_optimism", "filling", "fixed_arms", "from_gymnasium", "frozen_lake", "grid_world", "hypercube",
+    "hypercube_mixture", "killer", "killer_phases", "lsvi_killer", "misspecified", "mixture_swim",
+    "model_ensemble", "numbered", "optimal", "policy_value", "random_anchors", "random_candidates",
+    "random_continuous", "random_mixture", "random_simplex", "river_swim", "soare", "sphere", "uneven_noise",
     "vtr_killer"
 ]

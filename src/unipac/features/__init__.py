@@ -25,5 +25,6 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "features.observations.one_hot": "OneHot",
         "features.reading": "from_json",
         "features.transformed": "Transformed",
+        "features.types": "Types",
     },
 )

@@ -11,9 +11,10 @@ from unipac.features.observations.map import FeatureMap
 from unipac.features.observations.one_hot import OneHot
 from unipac.features.reading import from_json
 from unipac.features.transformed import Transformed
+from unipac.features.types import Types
 
 __all__ = [
     "Actions", "Aggregation", "Blocks", "Columns", "Constant", "Encoder", "FeatureMap", "Features", "Fourier",
     "Interactions", "Joined", "Numbers", "OneHot", "RandomFourier", "Sum", "TileCoding", "Transformed",
-    "from_json", "suggested_norm"
+    "Types", "from_json", "suggested_norm"
 ]

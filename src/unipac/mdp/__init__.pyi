@@ -6,6 +6,7 @@ from unipac.mdp.linear.flute import FLUTE
 from unipac.mdp.linear.lsvi_ucb import LSVIUCB
 from unipac.mdp.linear.monotone_lsvi import MonotoneLSVI
 from unipac.mdp.linear.nested_flute import NestedFLUTE
+from unipac.mdp.linear.star.star_lsvi import StarLSVI
 from unipac.mdp.linear.uc_matrix_rl import UCMatrixRL
 from unipac.mdp.linear.upac_lsvi import UPACLSVI
 from unipac.mdp.mixture.nested_vtr import NestedVTR

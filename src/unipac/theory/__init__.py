@@ -10,6 +10,7 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
+        "theory.adaptive": "adaptive_radius",
         "theory.bounds": "level_size mistake_bound regret_bound staircase",
         "theory.elimination": "anytime_mistake_bound fixed_design guarded_mistake_bound "
         "phased_elimination_mistake_bound",

@@ -17,6 +17,13 @@ IDS = {
 }
 """Gymnasium's id of each factory in ``unipac.envs.MDPS``."""
 
-for _id, _factory in IDS.items():
-    if _id not in gymnasium.registry:
-        gymnasium.register(_id, entry_point=f"{__name__}.env:LinearMDPEnv", kwargs={"mdp": _factory})
+CONTINUOUS_IDS = {
+    "unipac/ContinuousSwim-v0": "continuous_swim",
+    "unipac/RandomContinuous-v0": "random_continuous",
+}
+"""Gymnasium's id of each factory of MDPs with continuous states."""
+
+for _ids, _entry in ((IDS, "env:LinearMDPEnv"), (CONTINUOUS_IDS, "continuous:ContinuousMDPEnv")):
+    for _id, _factory in _ids.items():
+        if _id not in gymnasium.registry:
+            gymnasium.register(_id, entry_point=f"{__name__}.{_entry}", kwargs={"mdp": _factory})

@@ -63,6 +63,8 @@ class EpisodeTrace:
     """
     replanned: NDArray[np.bool_]
     """(K,): whether the agent planned anew before the episode."""
+    explored: NDArray[np.bool_]
+    """(K,): whether the agent played the episode to explore, by another policy than that of its certificates."""
 
     def __len__(self) -> int:
         return len(self.gap)
@@ -142,4 +144,5 @@ def empty_trace(episodes: int, horizon: int) -> EpisodeTrace:
         bound=np.empty(episodes),
         certificate=np.full(episodes, np.nan),
         replanned=np.empty(episodes, dtype=np.bool_),
+        explored=np.zeros(episodes, dtype=np.bool_),
     )

@@ -1,0 +1,1 @@
+"""StarLSVI: bounds for V* alone, for linear MDPs with any states."""

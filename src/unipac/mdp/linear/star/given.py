@@ -1,0 +1,330 @@
+"""What StarLSVI is given: its parameters in words, checked, as numbers for kernels; and the policies it gives away."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._agents import parameter
+from unipac._arrays import Array, Integers
+from unipac._inputs import floats, read_only
+from unipac._warnings import warn
+from unipac.envs import FiniteMDP
+from unipac.envs.play.simulation import World
+from unipac.mdp.linear.features import check_lengths, check_regularization, check_same, checked_features
+from unipac.mdp.linear.star import episodes as kernels
+from unipac.mdp.linear.star.chains import Rules
+from unipac.mdp.linear.star.memory import END, OTHER
+from unipac.mdp.linear.star.state import with_room
+from unipac.mdp.protocol.ledger import Step
+from unipac.mdp.protocol.plan import Change, Episode, Plan
+from unipac.mdp.protocol.play import room_for
+from unipac.mdp.protocol.records import EpisodeTrace
+
+if TYPE_CHECKING:
+    from unipac.mdp.linear.star.star_lsvi import StarLSVI
+
+SMALL = 0.5 / 4.0
+"""A certificate below this share of H is small: a new plan waits until its own is lower."""
+NOT_NEGATIVE, SUM = 1e-12, 1e-9
+LINEAR = 1e-8
+
+
+def _rewards(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return check.one_of(name, value, ("deterministic", "noisy"))
+    return read_only(floats(name, value).copy())
+
+
+FEATURES = "φ, (states, actions, d), norms at most 1, for finitely many states"
+FEATURE_MAP = parameter(
+    default=None, words="instead, a function from observations to φ, (actions, d), for any state space"
+)
+N_ACTIONS = parameter(default=None, words="A, if the feature map does not state it")
+DIM = parameter(default=None, words="d, if the feature map does not state it")
+MIXTURE = parameter(
+    default=False,
+    check=check.flag,
+    words="your promise that every coordinate of φ is a law of next states, at every stage, with an expected reward in "
+    "``reward_range``: one-hot features, aggregation, mixtures of known laws; not RBF, softmax or interpolation",
+)
+REWARDS = parameter(
+    default="deterministic",
+    check=_rewards,
+    words='"deterministic": learned, always the same for a feature and stage; "noisy": learned, with noise; or known: '
+    "an array (H, states, actions), or weights (H, d)",
+)
+TERMINATES = parameter(
+    default=True, check=check.flag, words="whether episodes may end before H; bounds are smaller if not"
+)
+BONUS_SCALE = parameter(
+    default=1.0,
+    check=check.nonnegative,
+    words="multiplies the bonus used to choose; certificates stay proven",
+)
+EXPLORE = parameter(
+    default=0,
+    check=lambda name, value: check.count(name, value, least=0, most=check.LARGEST_COUNT),
+    words="every so many episodes one is played by the newest plan with the full bonus; 0: none",
+)
+WAIT = parameter(
+    default=True,
+    check=check.flag,
+    words="whether a new plan waits, while the certificate of the one in use is small, until its own is lower",
+)
+REPLAN_FACTOR = parameter(
+    default=2.0,
+    check=check.at_least_one,
+    words="plan anew when some Σ has grown by this factor in some direction",
+)
+
+
+def checked(agent: StarLSVI) -> tuple[Array, Rules]:
+    """The table of features (S, A, d), S = 0 with a feature map, and the rules; a ``ValueError`` for bad parameters."""
+    if (agent.features is None) == (agent.feature_map is None):
+        raise ValueError("features must be given, or else a feature_map, got both or none")
+    if agent.features is not None:
+        agent.features = checked_features(agent.features)
+        if agent.mixture:
+            check_mixture("features", agent.features)
+        table = np.array(agent.features)
+    else:
+        check.require(callable(agent.feature_map), "feature_map", "a function", agent.feature_map)
+        names = ("n_actions", "dim")
+        values = (getattr(agent.feature_map, name, getattr(agent, name)) for name in names)
+        table = np.zeros((0, *map(check.count, names, values)))
+    check_regularization(agent.regularization)
+    agent.n_actions, agent.dim = table.shape[1:]
+    check.require(agent.replan_factor > 1.0, "replan_factor", "above 1", agent.replan_factor)
+    low, high = agent.reward_range
+    noisy = isinstance(agent.rewards, str) and agent.rewards == "noisy"
+    end = min(max(-low / (high - low), 0.0), 1.0)
+    rules = Rules(
+        horizon=agent.horizon,
+        stages=agent.horizon if noisy else agent.horizon - 1,
+        dim=agent.dim,
+        n_actions=agent.n_actions,
+        regularization=agent.regularization,
+        mixture=agent.mixture,
+        noisy=noisy,
+        learned=isinstance(agent.rewards, str) and not noisy,
+        terminates=agent.terminates,
+        counted=agent.features is not None,
+        scale=agent.bonus_scale,
+        growth=agent.replan_factor,
+        threshold=SMALL * agent.horizon if agent.wait else -1.0,
+        explore=agent.explore,
+        delta=agent.delta,
+        low=low,
+        unit=high - low,
+        ends=end * np.arange(agent.horizon, -1, -1.0),
+        weights=_weights(agent, table),
+        inflation=1.0,
+    )
+    return table, rules
+
+
+def check_mixture(name: str, phi: Array) -> None:
+    """Refuse features that cannot be weights of laws."""
+    smallest = float(phi.min())
+    check.require(smallest >= -NOT_NEGATIVE, name, "non-negative if mixture=True", smallest)
+    wrong = float(np.abs(phi.sum(axis=-1) - 1.0).max())
+    check.require(wrong <= SUM, name, "such that each sums to 1 if mixture=True", f"an error of {wrong:g}")
+
+
+def _weights(agent: StarLSVI, table: Array) -> Array:
+    """μ (H, d) of known rewards on the scale from 0 to 1; zeros if they are not known."""
+    (S, A, d), H, (low, high) = table.shape, agent.horizon, agent.reward_range
+    if isinstance(agent.rewards, str):
+        return np.zeros((H, d))
+    given = np.array(agent.rewards)
+    scaled = (given - low) / (high - low)
+    if given.shape == (H, d):
+        plain = low == 0.0 or agent.mixture
+        check.require(plain, "reward_range", "(0, high) with weights, unless mixture", agent.reward_range)
+        weights = scaled
+    else:
+        expected = f"({H}, {d})" + (f" or ({H}, {S}, {A})" if S else "")
+        check.require(given.shape == (H, S, A) and S > 0, "rewards", f"of shape {expected}", given.shape)
+        weights = np.asarray(np.linalg.lstsq(table.reshape(-1, d), scaled.reshape(H, -1).T)[0].T, np.float64)
+        wrong = float(np.abs(np.einsum("sad,hd->hsa", table, weights) - scaled).max())
+        check.require(wrong <= LINEAR, "rewards", "linear in the features", f"an error of {wrong:g}")
+    if S:
+        paid = np.einsum("sad,hd->hsa", table, weights)
+        inside = paid.min() >= -LINEAR and paid.max() <= 1.0 + LINEAR
+        check.require(bool(inside), "rewards", "in reward_range", (paid.min(), paid.max()))
+    return np.ascontiguousarray(weights)
+
+
+def seen(agent: StarLSVI, name: str, observation: Any) -> Array:
+    """The features of an observation, checked; those of a file are features already."""
+    phi = observation if name in ("seen", "following") else agent.feature_map(observation)  # type: ignore[misc]
+    phi = floats(f"feature_map({name})", phi)
+    if phi.shape != (agent.n_actions, agent.dim):
+        raise ValueError(
+            f"feature_map({name}) must have shape ({agent.n_actions}, {agent.dim}), got {phi.shape}"
+        )
+    check_lengths(f"feature_map({name})", phi)
+    if agent.mixture:
+        check_mixture(f"feature_map({name})", phi)
+    return phi.copy()
+
+
+def check_end(agent: StarLSVI) -> None:
+    """Refuse an end before H where none was announced, or where 0 is not in the range of rewards."""
+    check.require(agent.terminates, "terminates", "True if episodes end before H", False)
+    low, high = agent.reward_range
+    around = "(low, high) around 0 if episodes terminate"
+    check.require(low <= 0.0 <= high, "reward_range", around, agent.reward_range)
+
+
+def check_mdp(agent: StarLSVI, mdp: Any) -> None:
+    """Refuse an MDP with other features, or with rewards of another kind."""
+    check.require(agent.features is not None, "feature_map", "absent for play; use learn or act", "one")
+    check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
+    check_same(mdp, agent.features)
+    expected = "one whose rewards depend on (s, a) only, or rewards='noisy'"
+    check.require(agent._rules.noisy or mdp.arrival_rewards is None, "mdp", expected, mdp)
+    if mdp.terminal.any():
+        check_end(agent)
+
+
+def largest_loss(rules: Rules) -> float:
+    """Σ_h (hi_h − lo_h) of the first plan: no episode has a larger sum of f."""
+    if not rules.mixture or rules.learned or rules.noisy:
+        return 0.5 * rules.horizon * (rules.horizon + 1.0)
+    low = high = total = 0.0
+    for h in range(rules.horizon - 1, -1, -1):
+        if rules.terminates:
+            low, high = min(low, rules.ends[h + 1]), max(high, rules.ends[h + 1])
+        low, high = low + float(rules.weights[h].min()), high + float(rules.weights[h].max())
+        total += high - low
+    return total
+
+
+def tables_of(features: Array, horizon: int) -> kernels.Tables:
+    """Room for the plans as tables."""
+    S = len(features)
+    action = np.zeros((2, horizon, S), dtype=np.int64)
+    room = np.zeros(S), np.zeros((2, S)), np.zeros(action.shape)
+    return kernels.Tables(np.array(features), action, np.full(S, math.nan), *room)
+
+
+class PlannedPolicy:
+    """The policy of a plan: (observation, stage) to action; ``np.asarray`` is the table (H, S) of numbered states."""
+
+    def __init__(self, agent: StarLSVI) -> None:
+        self._agent = agent
+
+    def __call__(self, observation: Any, stage: int) -> int:
+        """The action for an observation."""
+        phi = features_of(self._agent, self._agent._seen("observation", observation))
+        return int(self.many(phi[None], stage)[0])
+
+    def many(self, features: Array, stage: int) -> Integers:
+        """The actions at many states, given by their features (n, A, d)."""
+        agent = self._agent
+        h = check.count("stage", stage, most=agent.horizon) - 1
+        chosen = np.zeros(len(features), dtype=np.int64)
+        kernels.fill_planned(agent.state, agent._rules, h, np.array(features, dtype=np.float64), chosen)
+        return chosen
+
+    def certificate(self, observation: Any) -> float:
+        """How much worse than the best this policy can be from a first observation; NaN if nothing is proven."""
+        agent = self._agent
+        phi = features_of(agent, agent._seen("observation", observation))
+        told = agent._rules.unit * kernels.told_of(agent.state, agent._rules, phi)[0]
+        return told if agent.certified else math.nan
+
+    def __repr__(self) -> str:
+        return f"<policy of plan {self._agent.state.counters[kernels.NUMBER]}: {self._agent.horizon} stages>"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        agent = self._agent
+        check.require(agent.n_states > 0, "policy", "one with numbered states for a table", self)
+        tables = tables_of(agent._table, agent.horizon)
+        kernels.fill_tables(agent.state, agent._rules, tables, 0)
+        return tables.action[0].astype(dtype or np.int64)
+
+
+# -- between the protocol and the kernels ----------------------------------------------------------
+
+
+def features_of(agent: StarLSVI, observed: Any) -> Array:
+    """Features (A, d) of an observation that was seen."""
+    return np.array(agent._table[observed] if agent.n_states else observed)
+
+
+def explores(agent: StarLSVI) -> bool:
+    """Whether the next episode explores."""
+    return bool(kernels.explores(agent.state.counters, agent._rules))
+
+
+def certificate(agent: StarLSVI, observed: Any) -> float:
+    """Of the next episode; no share of δ is for policies that explore, theirs is the trivial one."""
+    told = kernels.told_of(agent.state, agent._rules, features_of(agent, observed))
+    return agent._rules.unit * told[3 if explores(agent) else 0]
+
+
+def regret_certificate(agent: StarLSVI, failure: float) -> float:
+    """e/(e − 1) (Σ f + b log(1/failure)), b a bound on Σ f of an episode."""
+    total = float(agent.state.lost[0]) - largest_loss(agent._rules) * math.log(failure)
+    return agent._rules.unit * total * math.e / (math.e - 1.0) if agent.certified else math.nan
+
+
+def plan_of(agent: StarLSVI) -> Plan:
+    """The plan of the next episode as a table."""
+    tables, state, exploring = tables_of(agent._table, agent.horizon), agent.state, explores(agent)
+    live = int(exploring)
+    kernels.fill_tables(state, agent._rules, tables, live)
+    for s in range(agent.n_states):
+        kernels.fill_bound(state, agent._rules, tables, s)
+    action = tables.action[live][:, None]
+    fresh = bool(state.counters[kernels.FRESH] == 1) and not exploring
+    lower = tables.value if not exploring else tables.lower[1]
+    return Plan(action, np.zeros_like(action), tables.bound, lower, fresh)
+
+
+def numbered(agent: StarLSVI, episode: Episode) -> tuple[Any, ...]:
+    """An episode of numbered states, for ``change``."""
+    state, action, _, reward, following = episode
+    return agent._table[state], action, reward, agent._table[np.maximum(following, 0)], state, following
+
+
+def change(agent: StarLSVI, phi: Array, *episode: Any) -> Change:
+    """What an episode changes."""
+    agent.state = with_room(agent.state)
+    lost = kernels.lost_in(agent.state, agent._rules, phi)
+    return kernels.learn, (agent.state, agent._rules, phi, *episode, lost)
+
+
+def play(agent: StarLSVI, world: World, starts: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+    """Play in parts: each time more room is needed, continue where it stopped."""
+    tables, played = tables_of(agent._table, agent.horizon), room_for(trace, agent.horizon, agent.n_states)
+    done = 0
+    while done < len(starts):
+        sure, before, agent.state = agent.consistent, done, with_room(agent.state)
+        rest = (world, tables, starts, uniforms, before, played, trace.explored)
+        done = int(kernels.play(agent.state, agent._rules, *rest))
+        agent._ledger.episodes += done - before
+        if sure and not agent.consistent:
+            warn(agent.refutation, RuntimeWarning)
+
+
+def walked(steps: list[Step]) -> tuple[Any, ...]:
+    """An episode of observations without numbers, for ``change``."""
+    ended = isinstance(steps[-1].following, int)
+    last = np.zeros_like(steps[-1].seen) if ended else steps[-1].following
+    number = np.full(len(steps), OTHER, dtype=np.int64)
+    number[-1] = END if ended else OTHER
+    return (
+        np.array([step.seen for step in steps]),
+        np.array([step.action for step in steps]),
+        np.array([step.reward for step in steps]),
+        np.array([*(step.following for step in steps[:-1]), last]),
+        np.zeros(len(steps), dtype=np.int64),
+        number,
+    )

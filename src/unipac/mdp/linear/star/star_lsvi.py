@@ -1,0 +1,147 @@
+"""StarLSVI: two-sided bounds on V* alone, for linear MDPs with any states, with a certificate before every episode.
+
+    pseudo-code; x features, [lo, hi] bounds on V*_{h+1}, c their middle         here
+    PLAN from all transitions (φ_i, s'_i); for h = H, ..., 1:                    mdp.linear.star.plan.make_plan
+      at s'_i: U = max_a U_{h+1}, L = max_a L_{h+1}, π = argmax of Q̂ in [L, U]   mdp.linear.star.plan.fill_bounds
+        adv_i = at least V*(s'_i) − Q*(s'_i, π)                                  mdp.linear.star.plan.advantage
+      ω̂ = Σ⁻¹ sum φ_i (Q̂_{h+1}(s'_i, π) + adv_i/2 − c);  Q̂_h = r + c + x'ω̂      mdp.linear.star.chains.fit
+      PU, PL = the best of [lo, hi], regressed intervals [L, U], Q̂ ± its error   mdp.linear.star.chains.following
+      U_h = r⁺ + PU, L_h = r⁻ + PL;  hi, lo of stage h at the corners            mdp.linear.star.plan.bounds
+    ACT: argmax of Q̂ + scale (U − Q̂) over actions not proven worse;              mdp.linear.star.plan.decide
+      f_h(s) = a bound on what that loses
+    CERTIFICATE of a plan, from episodes after it: bounds on                     mdp.linear.star.evaluate.certificate
+      Σ f along its policy, and on U_1 − its value                               mdp.linear.star.evaluate.evaluate
+    after an episode: evaluate again if episodes since the plan grew by 5 %;     mdp.linear.star.episodes.learn
+      execute the plan that waits if its certificate is lower;
+      a new plan if some Σ doubled in a direction or a reward is new; it waits if that in use has a small certificate
+
+Theorems: ``docs/agents/star_lsvi.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from unipac import _checks as check, _declarations as declare
+from unipac._agents import agent, parameter
+from unipac._arrays import Array, Integers
+from unipac._parameters import OptionalArrayParameter
+from unipac.envs import FiniteMDP
+from unipac.envs.play.simulation import World
+from unipac.mdp.linear.features import told_by
+from unipac.mdp.linear.levelled.agent import FeatureFunction
+from unipac.mdp.linear.star import episodes as kernels, given, state as states
+from unipac.mdp.protocol.agent import EpisodicAgent
+from unipac.mdp.protocol.ledger import Step
+from unipac.mdp.protocol.plan import Change, Episode, Plan
+from unipac.mdp.protocol.records import EpisodeTrace
+
+
+@agent
+class StarLSVI(EpisodicAgent):
+    """Certified value iteration for linear MDPs with any states, numbered or given by a feature map.
+
+    {parameters}
+
+    Example:
+        >>> from unipac.envs import random_simplex
+        >>> mdp = random_simplex(dim=4)
+        >>> agent = StarLSVI(mdp.features, horizon=4, mixture=True)
+        >>> trace = agent.play(mdp, episodes=2000, seed=0)
+        >>> bool((trace.certificate >= trace.gap).all()), agent.certificate(0) < 4
+        (True, True)
+    """
+
+    refutation: ClassVar[str] = "bounds or rewards contradict the assumptions: nothing is certified any more"
+
+    features: OptionalArrayParameter = parameter(default=None, words=given.FEATURES, kw_only=False)
+    feature_map: FeatureFunction | None = given.FEATURE_MAP
+    n_actions: int | None = given.N_ACTIONS  # type: ignore[assignment]
+    dim: int | None = given.DIM
+    mixture: bool = given.MIXTURE
+    rewards: Any = given.REWARDS
+    terminates: bool = given.TERMINATES
+    delta: float = declare.delta()
+    regularization: float = declare.regularization()
+    bonus_scale: float = given.BONUS_SCALE
+    explore: int = given.EXPLORE
+    wait: bool = given.WAIT
+    replan_factor: float = given.REPLAN_FACTOR
+
+    def _check_parameters(self) -> None:
+        self._table, self._rules = given.checked(self)
+        self.n_states = len(self._table)
+
+    @classmethod
+    def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
+        return told_by(mdp)
+
+    @classmethod
+    def _foresee(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        stages = arrays["state.reward_features"].shape[0]
+        check.require(stages == parameters["horizon"], "horizon", "that of the file", parameters["horizon"])
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no lower bound exceeded an upper one, and rewards were as announced."""
+        return bool(self.state.counters[kernels.REFUTED] == 0)
+
+    @property
+    def certified(self) -> bool:
+        """True, however actions are chosen, unless the data refute the assumptions."""
+        return self.consistent
+
+    def regret_certificate(self, failure: float = 0.01) -> float:
+        """A bound on the sum of all gaps, for all numbers of episodes at once with probability 1 − ¾δ − ``failure``."""
+        with self._lock:
+            return given.regret_certificate(self, check.probability("failure", failure))
+
+    def policy(self) -> given.PlannedPolicy:
+        """The policy of the plan in use, whatever is learned later; it tells its certificates, too."""
+        return given.PlannedPolicy(self._clone())
+
+    recommended = policy
+
+    def _certificate(self, s: Any) -> float:
+        return given.certificate(self, s)
+
+    def _empty(self) -> kernels.State:
+        return states.empty(self._rules, self.n_states)
+
+    def _saved(self) -> states.Saved:
+        return states.saved(self.state, self._rules)
+
+    def _restored(self, saved: Any) -> kernels.State:
+        return states.restored(saved, self._rules, self._table, self.episodes)
+
+    def _seen(self, name: str, observation: Any) -> Any:
+        return super()._seen(name, observation) if self.n_states else given.seen(self, name, observation)
+
+    def _prepare(self) -> None:
+        """Nothing: there is a plan at all times."""
+
+    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
+        return int(kernels.act(self.state, self._rules, h, given.features_of(self, seen))), 0
+
+    def _plan(self) -> Plan:
+        return given.plan_of(self)
+
+    def _finish(self, steps: list[Step]) -> Change:
+        return super()._finish(steps) if self.n_states else given.change(self, *given.walked(steps))
+
+    def _learn(self, episode: Episode) -> Change:
+        return given.change(self, *given.numbered(self, episode))
+
+    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
+        given.play(self, world, states, uniforms, trace)
+
+    def _check_end(self, h: int, terminated: bool) -> None:
+        if terminated and h < self.horizon - 1:
+            given.check_end(self)
+
+    def _check_mdp(self, mdp: FiniteMDP) -> None:
+        given.check_mdp(self, mdp)
+        super()._check_mdp(mdp)
