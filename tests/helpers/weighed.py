@@ -21,7 +21,7 @@ class World(NamedTuple):
     weight: np.ndarray
     reward: np.ndarray
     truth: np.ndarray
-    largest: float | None = None
+    largest: float | np.ndarray | None = None
     other: np.ndarray | None = None
     guess: np.ndarray | None = None
     expected: np.ndarray | None = None
@@ -30,19 +30,18 @@ class World(NamedTuple):
 
 def failing_runs(world: World, alpha: float) -> int:
     """In how many runs the truth was ever outside of the interval of level α."""
-    mean = RunningMean(
-        reward_range=(0.0, 1.0), largest_weight=world.largest, difference=world.other is not None
-    )
+    mean = RunningMean(reward_range=(0.0, 1.0), difference=world.other is not None)
     none = np.empty((len(world.weight), 0))
     columns = [world.weight, world.reward, world.other, world.guess, world.expected, world.other_expected]
     columns = [none if one is None else np.ascontiguousarray(one, dtype=np.float64) for one in columns]
-    parts = (mean._bets, mean._shares, mean._log_priors)
+    parts = (mean._bets, mean._rooms, mean._log_priors)
     truth = world.truth + (world.other is not None)
-    return _failing(*columns, truth, *parts, mean._most, math.log(2.0 / alpha))
+    largest = np.full(truth.shape, np.inf) if world.largest is None else world.largest + np.zeros(truth.shape)
+    return _failing(*columns, truth, largest, *parts, mean._most, math.log(2.0 / alpha))
 
 
 @numba.njit
-def _failing(W, R, V, F, M, N, truth, bets, shares, priors, most, limit):
+def _failing(W, R, V, F, M, N, truth, largest, bets, rooms, priors, most, limit):
     failed = 0
     two, guided = V.size > 0, F.size > 0
     for run in range(len(W)):
@@ -56,8 +55,9 @@ def _failing(W, R, V, F, M, N, truth, bets, shares, priors, most, limit):
             m = M[run, s] if guided else 0.0
             n = N[run, s] if guided and two else 0.0
             kernels.add_one(
-                W[run, s], R[run, s], v, f, m, n, two, guided, bets, shares, totals, products, logs
-            )
+                W[run, s], R[run, s], v, f, m, n, two, guided,
+                largest[run, s], bets, rooms, totals, products, logs,
+            )  # fmt: skip
             total += truth[run, s]
             low = totals[kernels.LOWER_CENTRES] - total
             up = totals[kernels.UPPER_CENTRES] - (most * (s + 1) - total)
@@ -176,6 +176,19 @@ def two_policies(runs, rounds, seed):
     return World((taken == 0) * float(N), reward, truth, float(N), other=(taken == second) * float(N))
 
 
+def changing_weights(runs, rounds, seed):
+    """Uniform logging of 2 to 40 actions, by rounds; the largest possible weight of each round is known before it."""
+    rng = np.random.default_rng((8, seed))
+    n = rng.choice([2, 5, 40], size=(runs, rounds))
+    chance = np.where(rng.random(n.shape) < 0.5, 1.0, 0.6)  # the policy takes action 0 with this probability
+    first = rng.uniform(0.1, 0.9, size=(runs, 1)) * np.ones(n.shape)
+    taken = (rng.random(n.shape) * n).astype(int)
+    pi = np.where(taken == 0, chance, (1.0 - chance) / (n - 1))
+    reward = drawn(rng, np.where(taken == 0, first, 0.3))
+    truth = chance * first + (1.0 - chance) * 0.3
+    return World(pi * n, reward, truth, np.maximum(chance, (1.0 - chance) / (n - 1)) * n)
+
+
 WORLDS = {
     "uniform": uniform,
     "drift": lambda runs, rounds, seed: uniform(runs, rounds, seed, drift=0.2),
@@ -184,6 +197,7 @@ WORLDS = {
     "propensities from 1e-3, nothing announced": lambda runs, rounds, seed: small_propensities(
         runs, rounds, seed, largest=None
     ),
+    "largest weights that change": changing_weights,
     "holdout": holdout,
     "late rewards": lambda runs, rounds, seed: holdout(runs, rounds, seed, delay=50),
     "adversary": adversarial,

@@ -51,6 +51,24 @@ def test_value_is_the_running_mean_of_the_weights():
         assert (guided.lower, guided.upper) == pytest.approx(mean.interval(0.05), abs=1e-12)
 
 
+def test_uniform_logs_know_the_largest_weight_of_each_round():
+    rng = np.random.default_rng(3)
+    policy = rng.dirichlet(np.ones(4), size=500)
+    log = Log(np.eye(4), rng.integers(4, size=500), rng.random(500), np.full(500, 0.25))
+    w = 4.0 * policy[np.arange(500), log.index]
+    mean = RunningMean(reward_range=RANGE)
+    mean.add(w, log.rewards, largest=4.0 * policy.max(axis=1))
+    found = value(log, policy)
+    assert (found.lower, found.upper) == mean.interval(0.05)
+    assert found.largest_weight == 4.0 * policy.max()
+    assert value(log, policy, largest_weight=4.0).width == found.width
+    other = rng.integers(4, size=500)
+    mean = RunningMean(reward_range=RANGE, difference=True)
+    mean.add(w, log.rewards, 4.0 * (other == log.index), largest=4.0 * np.ones(500))
+    both = logs.compare(log, policy, other, by="weights", reward_range=RANGE).difference
+    assert (both.lower, both.upper) == mean.interval(0.025)
+
+
 def test_forms_of_a_policy_are_one():
     log, _, _ = uneven(2)
     first = np.arange(400) % 4
@@ -78,7 +96,8 @@ def test_sets_of_different_sizes_and_one_action():
     last = [n - 1 for n in sizes]
     found = value(log, last)
     assert found.ipw == pytest.approx(0.5 / 3)  # only the rounds with one action count, each with weight 1
-    assert found.largest_weight is None  # sizes change: nothing is known before the data
+    assert found.largest_weight == 3.0
+    assert value(log, "uniform").largest_weight == 1.0
     chances = [np.full(n, 1.0 / n) for n in sizes]
     assert value(log, chances) == value(log, "uniform")
     guesses = [np.full(n, 0.25) for n in sizes]
@@ -195,7 +214,7 @@ def test_bounds_that_contradict_each_other_are_not_shown():
         ({}, {"guess": lambda X: [0.5]}, r"guess in round 0 must be of shape \(2,\), got \(1,\)"),
         ({}, {"reward_range": (1, 0)}, r"reward_range must be \(low, high\)"),
         ({}, {"largest_weight": 0.5}, r"largest_weight must be from 1"),
-        ({}, {"largest_weight": 1.5}, r"weight\[0\] must be from 0 to largest_weight = 1.5, got 2.0"),
+        ({}, {"largest_weight": 1.5}, r"weight\[0\] must be from 0 to 1.5, the largest possible, got 2.0"),
         ({}, {"alpha": 0.0}, r"alpha must be strictly between 0 and 1"),
         ({}, {"by": "luck"}, r"by must be one of 'model', 'weights', got 'luck'"),
     ],

@@ -47,6 +47,19 @@ def test_bounds_are_those_of_the_judge(largest, mean):
 
 
 @pytest.mark.nojit
+def test_the_largest_weight_may_change():
+    w, r, v, *_ = rounds_of(4)
+    largest = np.random.default_rng(0).uniform(5.0, 50.0, 300)
+    for told, bound in ((None, largest), (20.0, np.minimum(largest, 20.0))):
+        alone = RunningMean(reward_range=(0, 1), largest_weight=told)
+        alone.add(w, r, largest=largest)
+        close((alone.lower(0.1), alone.upper(0.1)), judge.value(w, r, bound, 0.1))
+        both = RunningMean(reward_range=(0, 1), largest_weight=told, difference=True)
+        both.add(w, r, v, largest=largest)
+        close((both.lower(0.1), both.upper(0.1)), judge.difference(w, r, v, bound, 0.1))
+
+
+@pytest.mark.nojit
 def test_estimates():
     w, r, v, f, m, n = rounds_of(5)
     raw = 3.0 * r - 1.0  # rewards in [-1, 2]
@@ -69,6 +82,7 @@ def test_one_by_one_in_parts_saved_and_copied_are_bit_for_bit_the_same(tmp_path)
             columns = [w, r] + ([v] if difference else [])
             named = {"guess": f, "expected": m} if guided else {}
             named |= {"other_expected": n} if guided and difference else {}
+            named |= {"largest": 5.0 + f} if guided else {}
 
             def told(mean, part, columns=columns, named=named):
                 mean.add(*(one[part] for one in columns), **{name: one[part] for name, one in named.items()})
@@ -126,12 +140,15 @@ def test_no_rounds_one_action_and_huge_weights():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weight": -0.1}, r"weight must be from 0 to largest_weight = 5, got -0.1"),
-        ({"weight": np.nan}, r"weight must be from 0 to largest_weight = 5, got nan"),
-        ({"weight": 5.1}, r"weight must be from 0 to largest_weight = 5, got 5.1"),
+        ({"weight": -0.1}, r"weight must be from 0 to 5, the largest possible, got -0.1"),
+        ({"weight": np.nan}, r"weight must be from 0 to 5, the largest possible, got nan"),
+        ({"weight": 5.1}, r"weight must be from 0 to 5, the largest possible, got 5.1"),
         ({"weight": [1.0, 6.0], "reward": [0.0, 0.0]}, r"weight\[1\] must be from 0 to"),
         ({"weight": [[1.0]]}, r"weight must be a number or of shape \(T,\)"),
         ({"weight": "1"}, r"weight must be an array of real numbers"),
+        ({"weight": 3.0, "largest": 2.0}, r"weight must be from 0 to 2, the largest possible, got 3.0"),
+        ({"largest": 0.0}, r"largest must be > 0, got 0.0"),
+        ({"largest": [np.nan], "weight": [1.0]}, r"largest must be > 0"),
         ({"reward": 1.5}, r"reward must be in reward_range, from 0 to 1, got 1.5"),
         ({"reward": np.nan}, r"reward must be in reward_range, from 0 to 1, got nan"),
         ({"weight": [1.0, 1.0], "reward": [0.5, -1]}, r"reward\[1\] must be in reward_range"),

@@ -108,8 +108,6 @@ class _Weighed:
         self.largest: float | None = None
         if largest_weight is not None:
             self.largest = check.at_least_one("largest_weight", largest_weight)
-        elif log.is_uniform and log.sizes.min() == log.sizes.max():
-            self.largest = float(log.sizes[0])  # known before any draw
 
     def _check_range(self, name: str, values: Array) -> None:
         low, high = self.range
@@ -120,9 +118,15 @@ class _Weighed:
             check.require(False, f"{name}[{place}]", f"in reward_range, from {low:g} to {high:g}", got)
 
     def taken(self, policy: Policy, name: str) -> Taken:
-        """What a policy does, as weights instead of probabilities."""
+        """What a policy does, as weights instead of probabilities; ``highest`` are the largest possible ones."""
         one = taken(self.log, policy, name, self.guesses)
-        return one._replace(chances=_over_propensities(self.log, one, name))
+        if isinstance(policy, str) and policy == "logged":
+            highest = np.ones(len(self.log))
+        elif self.log.is_uniform:  # all propensities are known, not only those of the actions taken
+            highest = one.highest * self.log.sizes
+        else:
+            highest = np.full(len(self.log), math.inf)
+        return one._replace(chances=_over_propensities(self.log, one, name), highest=highest)
 
     def value(
         self, one: Taken, alpha: float, *, shared: int, other: Taken | None = None
@@ -137,7 +141,11 @@ class _Weighed:
             told = {"guess": guess_of_taken(self.log, self.guesses), "expected": one.expected}
             if other is not None:
                 told["other_expected"] = other.expected
-        mean.add(one.chances, rewards, None if other is None else other.chances, **told)
+        largest = one.highest if other is None else np.maximum(one.highest, other.highest)
+        mean.add(
+            one.chances, rewards, None if other is None else other.chances, largest=largest, **told
+        )
+        used = min(float(largest.max()), math.inf if self.largest is None else self.largest)
         lower, upper = mean.interval(alpha)
         sound = lower <= upper
         return WeightedInterval(
@@ -153,5 +161,5 @@ class _Weighed:
             rounds=mean.rounds,
             mean_weight=mean.mean_weight,
             effective_rounds=mean.effective_rounds,
-            largest_weight=self.largest,
+            largest_weight=None if used == math.inf else used,
         )

@@ -60,7 +60,7 @@ class WeightedInterval(NamedTuple):
     effective_rounds: float
     """(Σ w)²/Σ w²: so many rounds of equal weight tell as much. It is small where propensities are."""
     largest_weight: float | None
-    """The bound on the weights that was used, or None."""
+    """The largest weight that was possible in any round, or None if that is not known."""
 
     @property
     def width(self) -> float:

@@ -32,6 +32,8 @@ class Taken(NamedTuple):
     """(T,): the probability of the action that the log took."""
     expected: Array
     """(T,): the mean of the guesses under the policy; empty without guesses."""
+    highest: Array
+    """(T,): the largest probability of any action."""
 
 
 def index_or_chances(name: str, choice: Any, count: int) -> int | Array:
@@ -50,7 +52,7 @@ def taken(log: Log, policy: Policy, name: str, guesses: list[Array] | Array | No
     rounds = len(log)
     if isinstance(policy, str):
         return _named(log, check.one_of(name, policy, NAMES), guesses)
-    chances, expected = np.empty(rounds), np.empty(0 if guesses is None else rounds)
+    chances, highest, expected = np.empty(rounds), np.empty(rounds), np.empty(0 if guesses is None else rounds)
     if not callable(policy):
         check.require(hasattr(policy, "__len__"), name, "a function or an array", policy)
         check.require(rounds == len(policy), name, f"of length {rounds}, as the log", len(policy))  # type: ignore[arg-type]
@@ -58,27 +60,28 @@ def taken(log: Log, policy: Policy, name: str, guesses: list[Array] | Array | No
             bad = np.flatnonzero((policy < 0) | (policy >= log.sizes))
             for t in bad[:1].tolist():
                 index_or_chances(f"{name}[{t}]", int(policy[t]), int(log.sizes[t]))
-            return Taken((policy == log.index).astype(np.float64), expected)
+            return Taken((policy == log.index).astype(np.float64), expected, np.ones(rounds))
         if _is_table(log, policy) and not isinstance(guesses, list):
             for begin in range(0, rounds, PART):
                 part = slice(begin, min(begin + PART, rounds))
                 table = _table(name, np.asarray(policy)[part], begin)
                 chances[part] = table[np.arange(len(table)), log.index[part]]
+                highest[part] = table.max(axis=1)
                 if guesses is not None:
                     expected[part] = (table * guesses[part]).sum(axis=1)
-            return Taken(chances, expected)
+            return Taken(chances, expected, highest)
     for t in range(rounds):
         place = f"{name} in round {t}" if callable(policy) else f"{name}[{t}]"
         choice = policy(log.offered(t)) if callable(policy) else policy[t]  # type: ignore[index]
         chosen = index_or_chances(place, choice, int(log.sizes[t]))
         k = int(log.index[t])
         if isinstance(chosen, int):
-            chances[t] = float(chosen == k)
+            chances[t], highest[t] = float(chosen == k), 1.0
         else:
-            chances[t] = chosen[k]
+            chances[t], highest[t] = chosen[k], chosen.max()
         if guesses is not None:
             expected[t] = guesses[t][chosen] if isinstance(chosen, int) else chosen @ guesses[t]
-    return Taken(chances, expected)
+    return Taken(chances, expected, highest)
 
 
 def guessed(log: Log, guess: Policy) -> list[Array] | Array:
@@ -108,9 +111,10 @@ def _named(log: Log, policy: str, guesses: list[Array] | Array | None) -> Taken:
     nothing = np.empty(0)
     if policy == "logged":
         p = np.ones(len(log)) if log.propensities is None else log.propensities
-        return Taken(p, nothing if guesses is None else guess_of_taken(log, guesses))
+        return Taken(p, nothing if guesses is None else guess_of_taken(log, guesses), p)
     means = nothing if guesses is None else np.array([row.mean() for row in guesses])
-    return Taken(1.0 / log.sizes, means)
+    even = 1.0 / log.sizes
+    return Taken(even, means, even)
 
 
 def _is_table(log: Log, policy: Any) -> bool:

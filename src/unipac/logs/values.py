@@ -65,9 +65,9 @@ def value(*arguments: Any, by: str = "model", **options: Any) -> Any:
         alpha: by weights: the probability that an interval fails, at any time, is at most this.
         guess: by weights: guesses of the rewards of all actions, a function of the offered vectors (n, d) or numbers
             (T, n), made without these rounds. They may be wrong; good ones make the interval narrower.
-        largest_weight: by weights: a bound on π/p, known before the data, such as 1 over the least propensity. If None,
-            it is the number of actions where choices were uniform among always as many; elsewhere there is none, and
-            intervals are wider.
+        largest_weight: by weights: a bound on all π/p, known before the data, such as 1 over the least propensity. A
+            log of uniform choices needs none: its propensities are all known. For others the log has the propensities
+            of the actions taken alone; without this bound intervals are much wider where rewards are rare.
 
     Returns:
         By model an `Interval` that holds for all policies at once with probability 1 − δ. By weights a

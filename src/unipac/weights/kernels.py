@@ -5,11 +5,11 @@ one, where r in [0, 1] is the reward. In round s a policy has the weight w = π(
 made before the draw. The numbers
 
     u = w y                       u >= 0, with mean v, the value of the policy
-    z = Σ_a π(a) f(a) − w f(A)    z >= −W, with mean 0
+    z = Σ_a π(a) f(a) − w f(A)    z >= −W, with mean 0, where W bounds the weight of any action in this round
 
-and a centre G in [0, g], also fixed before the draw, give each bet l with its share θ of the guess a factor
+and a centre G in [0, g], also fixed before the draw, give each bet l with a share θ of the guess a factor
 
-    1 + l (u + θ z − G) > 0,      where l (g + θ W) < 1.
+    1 + l (u + θ z − G) > 0,      where l (g + θ W) < 1: θ = min(1, (0.98/l − g)/W).
 
 Its mean is at most exp(l (v − G)). So the product of the factors, times exp(−l Σ (v − G)), is a nonnegative
 supermartingale, and so is the mixture of all bets. By Ville's inequality it stays below 1/α at all times with
@@ -51,13 +51,17 @@ def add(
     guesses: Array,
     expected: Array,
     others_expected: Array,
+    largest: Array,
     bets: Array,
-    shares: Array,
+    rooms: Array,
     totals: Array,
     products: Array,
     logs: Array,
 ) -> None:
-    """Take rounds: weights, rewards in [0, 1], weights of the other policy (or none), guesses (or none)."""
+    """Take rounds: weights, rewards in [0, 1], weights of the other policy (or none), guesses (or none), bounds W.
+
+    ``rooms`` are 0.98/l − g for the bets l.
+    """
     two, guided = others.size > 0, guesses.size > 0
     for s in range(weights.size):
         v = others[s] if two else 0.0
@@ -65,8 +69,9 @@ def add(
         first = expected[s] if guided else 0.0
         second = others_expected[s] if guided and two else 0.0
         add_one(
-            weights[s], rewards[s], v, f, first, second, two, guided, bets, shares, totals, products, logs
-        )
+            weights[s], rewards[s], v, f, first, second, two, guided,
+            largest[s], bets, rooms, totals, products, logs,
+        )  # fmt: skip
 
 
 @jit
@@ -79,8 +84,9 @@ def add_one(
     second: float,
     two: bool,
     guided: bool,
+    largest: float,
     bets: Array,
-    shares: Array,
+    rooms: Array,
     totals: Array,
     products: Array,
     logs: Array,
@@ -109,8 +115,8 @@ def add_one(
         upper += v * r
         lower_z += (1.0 - second) - v * (1.0 - f)
         upper_z += second - v * f
-    _bet(lower, lower_z, centre, bets, shares, products[0])
-    _bet(upper, upper_z, most - centre, bets, shares, products[1])
+    _bet(lower, lower_z, centre, 1.0 / largest, bets, rooms, products[0])
+    _bet(upper, upper_z, most - centre, 1.0 / largest, bets, rooms, products[1])
     totals[LOWER_CENTRES] += centre
     totals[UPPER_CENTRES] += most - centre
     totals[GROWN] *= 1.0 + (max(lower, upper) + max(lower_z, upper_z, 0.0))
@@ -134,9 +140,11 @@ def add_one(
 
 
 @jit
-def _bet(u: float, z: float, centre: float, bets: Array, shares: Array, products: Array) -> None:
+def _bet(u: float, z: float, centre: float, scale: float, bets: Array, rooms: Array, products: Array) -> None:
+    """Multiply the wealth of each bet; ``scale`` is 1/W, and 0 if there is no bound: then the guess has no share."""
     for k in range(bets.size):
-        products[k] *= 1.0 + bets[k] * (u + shares[k] * z - centre)
+        share = min(1.0, rooms[k] * scale)
+        products[k] *= 1.0 + bets[k] * (u + share * z - centre)
 
 
 @jit

@@ -1,7 +1,8 @@
 """The mean value of a policy on the rounds so far, between bounds that hold at all times at once.
 
-    before the data: bets l_1 > ... > l_K with prior weights c_k, shares θ_k = min(1, (0.98/l_k − g)/W)
-    in each round, on each side:
+    before the data: bets l_1 > ... > l_K with prior weights c_k
+    in each round, on each side, where no weight can be above W:
+        θ_k = min(1, (0.98/l_k − g)/W)
         wealth_k *= 1 + l_k (u + θ_k z − G)              # kernels.py: what u, z and G are
     lower(α): the least mean m with Σ_k c_k wealth_k exp(l_k (Σ G − t m)) < 1/α
 
@@ -58,8 +59,8 @@ class RunningMean:
     Args:
         reward_range: (low, high) between which all rewards lie.
         largest_weight: W, a bound on all weights, announced before the data (1/p for a policy that may take any
-            action with the least propensity p). Without it the bounds hold for any weights, but are much wider where
-            rewards are rare. A larger weight is refused.
+            action with the least propensity p). Without it, and without ``largest`` in `add`, the bounds hold for any
+            weights, but are much wider where rewards are rare. A larger weight is refused.
         difference: whether to bound the value of the policy minus that of another one, whose weights are told too.
 
     Example:
@@ -93,10 +94,8 @@ class RunningMean:
         self._bets = kernels.CLOSEST / self._most * 10.0**-depth
         prior = 1.0 / (1.0 + 2.0 * np.maximum(0.0, depth - 2.0) ** 2)
         self._log_priors = np.log(prior / prior.sum())
-        room = kernels.CLOSEST / self._bets - self._most
-        W = math.inf if self.largest_weight is None else self.largest_weight
-        self._shares = np.clip(room / W, 0.0, 1.0)
-        self._heaviest = min(W, LARGEST_WEIGHT) * (1.0 + ROUNDING)
+        self._rooms = np.maximum(kernels.CLOSEST / self._bets - self._most, 0.0)
+        self._largest = math.inf if self.largest_weight is None else self.largest_weight
         totals = np.zeros(kernels.TOTALS)
         totals[[kernels.GROWN, kernels.SHRUNK]] = 1.0
         self._state = Totals(totals, np.ones((2, BETS)), np.zeros((2, BETS)))
@@ -110,6 +109,7 @@ class RunningMean:
         guess: ArrayLike | None = None,
         expected: ArrayLike | None = None,
         other_expected: ArrayLike | None = None,
+        largest: ArrayLike | None = None,
     ) -> None:
         """Take one round, or several as arrays (T,), in the order of their draws.
 
@@ -122,6 +122,8 @@ class RunningMean:
             expected: Σ_a π(a) f(a), with a guess.
             other_expected: the same of the other policy, with a guess, if this is a difference. For the decisions as
                 they were made it may be the guess itself.
+            largest: the largest weight that any action could have had in the round, known before the draw: the largest
+                π(a)/p(a), of both policies if this is a difference. It may change from round to round.
 
         Raises:
             ValueError: if a weight is negative or above the largest one, a reward outside its range, or something is
@@ -134,7 +136,7 @@ class RunningMean:
         words = "given with a guess and another policy alone"
         check.require((other_expected is not None) == (guided and given), "other_expected", words, other_expected)
         if isinstance(weight, float) and isinstance(reward, float):
-            self._add_one(weight, reward, other, guess, expected, other_expected)
+            self._add_one(weight, reward, other, guess, expected, other_expected, largest)
             return
         w = _column("weight", weight)
         rounds, nothing = len(w), np.empty(0)
@@ -145,34 +147,31 @@ class RunningMean:
         n = nothing
         if other_expected is not None:
             n = self._scaled("other_expected", _column("other_expected", other_expected, rounds))
-        w, v = self._bounded("weight", w), self._bounded("other", v)
+        W = np.full(rounds, self._largest)
+        if largest is not None:
+            told = _column("largest", largest, rounds)
+            check.require(bool((told > 0.0).all()), "largest", "> 0", largest)  # also for NaN
+            W = np.minimum(W, told)
+        w, v = _bounded("weight", w, W), _bounded("other", v, W)
         if rounds:
-            kernels.add(w, r, v, f, m, n, self._bets, self._shares, *self._state)
+            kernels.add(w, r, v, f, m, n, W, self._bets, self._rooms, *self._state)
 
     def _add_one(self, weight: float, reward: float, *rest: ArrayLike | None) -> None:
         """Take one round without making arrays."""
-        names = ("other", "guess", "expected", "other_expected")
-        v, f, m, n = (0.0 if x is None else check.real(name, x) for name, x in zip(names, rest, strict=True))  # type: ignore[arg-type]
-        w, v = self._one_weight("weight", weight), self._one_weight("other", v)
+        names = ("other", "guess", "expected", "other_expected", "largest")
+        told = [0.0 if x is None else check.real(name, x) for name, x in zip(names, rest, strict=True)]  # type: ignore[arg-type]
+        v, f, m, n, W = told
+        if rest[4] is None:
+            W = self._largest
+        else:
+            check.require(W > 0.0, "largest", "> 0", W)
+            W = min(W, self._largest)
+        w, v = _one_weight("weight", weight, W), _one_weight("other", v, W)
         r, guided = self._one_scaled("reward", reward), rest[1] is not None
         if guided:
             f, m = self._one_scaled("guess", f), self._one_scaled("expected", m)
             n = self._one_scaled("other_expected", n) if self.difference else 0.0
-        kernels.add_one(w, r, v, f, m, n, self.difference, guided, self._bets, self._shares, *self._state)
-
-    def _bounded(self, name: str, w: Array) -> Array:
-        """Weights, none of them above the largest."""
-        if w.size and not (w.min() >= 0.0 and w.max() <= self._heaviest):  # also for NaN
-            for s, x in enumerate(w.tolist()):
-                self._one_weight(name if w.size == 1 else f"{name}[{s}]", x)
-        return w if self.largest_weight is None else np.minimum(w, self.largest_weight)
-
-    def _one_weight(self, name: str, w: float) -> float:
-        if not 0.0 <= w <= self._heaviest:
-            told = self.largest_weight
-            words = "from 0 to 1e+50" if told is None else f"from 0 to largest_weight = {told:g}"
-            check.require(False, name, words, w)
-        return w if self.largest_weight is None else min(w, self.largest_weight)
+        kernels.add_one(w, r, v, f, m, n, self.difference, guided, W, self._bets, self._rooms, *self._state)
 
     def _scaled(self, name: str, x: Array) -> Array:
         """Rewards or guesses, scaled to [0, 1]."""
@@ -319,6 +318,22 @@ def _column(name: str, values: ArrayLike, rounds: int | None = None) -> Array:
     sound = array.ndim <= 1 and (rounds is None or array.size == rounds)
     check.require(sound, name, expected, array.shape)
     return np.array(array, dtype=np.float64).reshape(-1)
+
+
+def _bounded(name: str, w: Array, largest: Array) -> Array:
+    """Weights, none of them above the largest that was possible."""
+    most = np.minimum(largest, LARGEST_WEIGHT)
+    if w.size and not ((w >= 0.0) & (w <= most)).all():  # also for NaN
+        for s, (x, W) in enumerate(zip(w.tolist(), largest.tolist(), strict=True)):
+            _one_weight(name if w.size == 1 else f"{name}[{s}]", x, W)
+    return np.minimum(w, most) if w.size else w
+
+
+def _one_weight(name: str, w: float, largest: float) -> float:
+    most = min(largest, LARGEST_WEIGHT)
+    if not 0.0 <= w <= most * (1.0 + ROUNDING):
+        check.require(False, name, f"from 0 to {most:g}, the largest possible", w)
+    return min(w, most)
 
 
 def _ratio(total: float, count: float) -> float:

@@ -18,11 +18,14 @@ def before(values):
 
 
 def least_mean(u, z, centre, g, W, alpha):
-    """The lower bound on the mean of u: the least m in [0, g] with Σ c Π(1 + l (u + θ z − G)) e^{l Σ(G − m)} < 1/α."""
+    """The lower bound on the mean of u, where no weight can be above W (of all rounds, or of each).
+
+    It is the least m in [0, g] with Σ c Π(1 + l (u + θ z − G)) e^{l Σ(G − m)} < 1/α.
+    """
     t = len(u)
     bets = 0.98 / g * 10.0**-DEPTH
-    shares = np.clip((0.98 / bets - g) / W, 0.0, 1.0)
-    factors = 1.0 + bets[:, None] * (u + shares[:, None] * z - centre)
+    shares = np.clip((0.98 / bets - g)[:, None] / np.broadcast_to(W, t), 0.0, 1.0)
+    factors = 1.0 + bets[:, None] * (u + shares * z - centre)
     assert (factors > 0.0).all()
     wealth = np.log(factors).sum(axis=1) + bets * centre.sum() + np.log(PRIOR / PRIOR.sum())
 
