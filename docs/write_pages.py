@@ -35,6 +35,7 @@ PACKAGES = (
     "features",
     "deployment",
     "logs",
+    "weights",
     "data",
     "theory",
     "metrics",

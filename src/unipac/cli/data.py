@@ -40,7 +40,7 @@ def get_data(
     name: Annotated[
         str,
         typer.Argument(
-            help="The data set: actg175, swissmetro or icu-sepsis. Example: unipac data get actg175.",
+            help="The data set: actg175, swissmetro, icu-sepsis or open-bandit. Example: unipac data get actg175.",
             autocompletion=completing.data_sets,
         ),
     ],

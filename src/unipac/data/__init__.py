@@ -1,4 +1,6 @@
-"""Data sets as bandits, logs and MDPs: `digits`, `breast_cancer`, `actg175`, `swissmetro`, `icu_sepsis`.
+"""Data sets as bandits, logs and MDPs.
+
+`digits`, `breast_cancer`, `swissmetro` are bandits, `actg175` and `open_bandit` logs, `icu_sepsis` is an MDP.
 
 Those that do not come with scikit-learn are read from a file of a package, which is neither imported nor copied here.
 The file is looked for in the installed package, then in a wheel or source archive in ``$UNIPAC_DATA`` (by default
@@ -16,6 +18,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
     {
         "data.catalogue": "AS_BANDITS",
         "data.classification": "breast_cancer Classification digits",
+        "data.clicks": "open_bandit OpenBandit",
         "data.files": "content get",
         "data.sepsis": "icu_sepsis ICUSepsis",
         "data.travel": "swissmetro",

@@ -12,7 +12,9 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from unipac import _checks as check
@@ -27,6 +29,8 @@ class PackagedFile(NamedTuple):
     """Path inside the package's wheel."""
     digest: str
     """SHA-256."""
+    further: Mapping[str, str] = MappingProxyType({})
+    """Further files of the data set: their paths, and the SHA-256 of each."""
 
 
 FILES = {
@@ -47,6 +51,25 @@ FILES = {
         "2.0.1",
         "icu_sepsis/envs/assets/dynamics.npz",
         "36498f924c693c6be7ae18f3ce9e1a8e48d41f80f2cc553b3993b1373c8a9109",
+    ),
+    "open-bandit": PackagedFile(
+        "obp",
+        "0.4.1",
+        "obp/policy/conf/prior_bts.yaml",
+        "81a54fbdc184021ccc62ab97de81ec35461c032e3d7f99ccaa0a9745f732d251",
+        MappingProxyType(
+            {
+                f"obp/dataset/obd/{path}.csv": digest
+                for path, digest in (
+                    ("random/all/all", "7168295b6e0a9eabcf3392320a5dd434e542b68e705d5cd9491499af589812f1"),
+                    ("random/men/men", "ede6d08c6877f99cd3770f7d09e26c738e6aa6de4445ccccfb1356ba5d06b1eb"),
+                    ("random/women/women", "e65f3bd3beb17664fa69cc129bf7bf852a775f8ffa630506e505fc905315bb34"),
+                    ("bts/all/all", "0ad874e4dbf6902f0845dd478ad8dde5ef6903583d3ffaace78411bdad064106"),
+                    ("bts/men/men", "db6d1f7ed2d591ba521533e45286d4c1fba7fe57a8ad2e80342210335f43c527"),
+                    ("bts/women/women", "e5d1b49a39b608585a2f3014a3f54970430cd37a495c1b73fceb85cdf428a5b8"),
+                )
+            }
+        ),
     ),
 }
 """The file of each data set, by its name.
@@ -71,7 +94,7 @@ def get(name: str) -> None:
     Example:
         >>> get("titanic")
         Traceback (most recent call last):
-        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', got 'titanic'
+        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', 'open-bandit', got 'titanic'
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
     folder().mkdir(parents=True, exist_ok=True)
@@ -87,8 +110,12 @@ def get(name: str) -> None:
             path.replace(folder() / path.name)
 
 
-def content(name: str) -> bytes:
+def content(name: str, member: str | None = None) -> bytes:
     """The contents of a data set's file.
+
+    Args:
+        name: the data set.
+        member: the path of one of its further files inside the package, if it has any.
 
     Raises:
         FileNotFoundError: if the file is missing; says how to get it.
@@ -97,9 +124,12 @@ def content(name: str) -> bytes:
     Example:
         >>> content("titanic")
         Traceback (most recent call last):
-        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', got 'titanic'
+        ValueError: name must be one of 'actg175', 'swissmetro', 'icu-sepsis', 'open-bandit', got 'titanic'
     """
     file = FILES[check.one_of("name", name, tuple(FILES))]
+    if member is not None:
+        check.one_of("member", member, tuple(file.further))
+        file = file._replace(member=member, digest=file.further[member])
     contents = _installed(file)
     if contents is None:
         contents = _archived(file, name)

@@ -3,7 +3,8 @@
 - `Log`: the actions offered, which one was taken, its reward; `read` takes it from a file, `uniform` draws one.
 - `value` and `compare`: what any policy earns on the contexts of a log, from the confidence set of an agent that has
   learned it. The intervals hold for all policies at once, also for one that was chosen after looking at the log, and
-  ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests.
+  ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests. With
+  ``by="weights"`` they come from importance weights instead: they ask for propensities, and rest on no model.
 - `replay`: what a learning agent would have earned, from a log of uniform choices (Li et al. 2011).
 - `check`: what is wrong with a log.
 
@@ -23,6 +24,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "logs.events": "from_events",
         "logs.reading": "read from_frame",
         "logs.replaying": "Replay replay",
-        "logs.values": "compare Comparison Interval value",
+        "logs.intervals": "Comparison Interval WeightedInterval",
+        "logs.values": "compare value",
     },
 )

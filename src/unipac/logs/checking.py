@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks
+from unipac.logs.by_weights import weights
 from unipac.logs.linearity import misfit
 from unipac.logs.log import Log
+from unipac.logs.policies import Policy
 
 LIMIT = 4.5
 """Number of standard errors beyond which a check warns."""
@@ -34,12 +36,13 @@ class Problem(NamedTuple):
     """
 
     name: str
-    """"propensity", "overlap", "uniform", "holdout", "ids", "times", "features", "rewards" or "linearity"."""
+    """"propensity", "overlap", "uniform", "holdout", "ids", "times", "features", "rewards", "linearity", "weights" or
+    "effective"."""
     message: str
     """The expected and the actual value."""
 
 
-def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Problem]:
+def check(log: Log, *, noise: SupportsFloat | None = None, policy: Policy | None = None) -> list[Problem]:
     """The errors in a log; the list is empty if all of these hold.
 
     - propensity: each is in (0, 1].
@@ -50,10 +53,17 @@ def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Problem]:
     - ids: no id occurs twice; times: they never decrease.
     - features: no column is always 0, and at most one is constant; rewards: they are not all equal.
     - linearity, with ``noise``: the rewards can be linear in the vectors (`misfit`, with α = 0.01).
+    - weights, with ``policy``: its weights π/p are about 1 on average, and not all 0.
+    - effective, with ``policy``: its weights are worth at least 30 rounds of equal weight; they are worth less where
+      propensities are small.
 
     Args:
         log: the log.
         noise: R, the sub-Gaussian scale of the noise; if None, linear rewards are not tested.
+        policy: a policy to be valued by weights, as in `value`; if None, weights are not checked.
+
+    Raises:
+        ValueError: if the policy cannot be valued by weights, as `value` would say.
 
     Example:
         >>> log = Log([[1.0, 0.0], [1.0, 0.5]], [0, 1, 0], [0.0, 1.0, 0.5], times=[1.0, 3.0, 2.0])
@@ -67,7 +77,25 @@ def check(log: Log, *, noise: SupportsFloat | None = None) -> list[Problem]:
         if tested.found:
             words = f"{tested.statistic:.3g} > {tested.threshold:.3g}, of probability <= 0.01 otherwise"
             findings.append(Problem("linearity", f"rewards are not linear, or noisier than stated: {words}"))
+    if policy is not None and "propensity" not in {finding.name for finding in findings}:
+        findings += _weights(log, policy)
     return findings
+
+
+def _weights(log: Log, policy: Policy) -> Iterator[Problem]:
+    w = weights(log, policy)
+    total = float(w.sum())
+    if total == 0.0:
+        yield Problem("weights", "the log never took what the policy takes: all weights are 0")
+        return
+    worth = total * total / float((w * w).sum())
+    if worth < FEWEST:
+        least = float(np.min(log.propensities))  # type: ignore[arg-type]
+        words = f"the weights are worth {worth:.3g} of {len(w):,} rounds; the least propensity is {least:.3g}"
+        yield Problem("effective", words)
+    elif abs(w.mean() - 1.0) > LIMIT * float(w.std(ddof=1)) / math.sqrt(len(w)) + 1e-9:
+        what = "small" if w.mean() > 1.0 else "large, or the log cannot take all that the policy takes"
+        yield Problem("weights", f"they are {w.mean():.4g} on average instead of 1: propensities are too {what}")
 
 
 def _propensities(log: Log) -> Iterator[Problem]:
