@@ -195,7 +195,7 @@ def test_saving_over_a_directory_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-@pytest.mark.parametrize("step", ["numpy.savez", "os.fsync", "os.replace"])
+@pytest.mark.parametrize("step", ["numpy.lib.format.write_array", "os.fsync", "os.replace"])
 def test_an_interrupted_save_leaves_the_old_file(step, saved, monkeypatch):
     before = saved.read_bytes()
 
@@ -234,3 +234,16 @@ def test_leftovers_of_a_process_that_is_gone_are_removed(name, tmp_path, monkeyp
     monkeypatch.undo()
     unipac.OFUL(2).save(tmp_path / name)
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_an_interrupt_stays_one(tmp_path, monkeypatch):
+    """An archive that is interrupted in the middle of a member raises that it cannot be closed; not to the user."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zipfile._ZipWriteFile.write", interrupt)
+    monkeypatch.setattr("zipfile._ZipWriteFile.close", interrupt)  # the second in a row
+    with pytest.raises(KeyboardInterrupt):
+        unipac.OFUL(2).save(tmp_path / "a.npz")
+    assert [*tmp_path.iterdir()] == []

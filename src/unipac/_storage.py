@@ -117,10 +117,23 @@ def _content(header: Mapping[str, Any], arrays: Arrays) -> tuple[str, bytes]:
     full = {"format": FORMAT, "version": VERSION, **header}
     stated = digest(full, arrays)
     text = json.dumps({**full, "digest": stated}, allow_nan=False)
+    members = {"header": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+    return stated, _archive({name: np.ascontiguousarray(array) for name, array in members.items()})
+
+
+def _archive(members: Arrays) -> bytes:
+    """The bytes of an ``.npz`` archive, as ``numpy.savez`` writes it."""
     stream = io.BytesIO()
-    members: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    np.savez(stream, header=np.frombuffer(text.encode(), dtype=np.uint8), **members)
-    return stated, stream.getvalue()
+    archive = zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED)
+    try:
+        for name, array in members.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        archive.close()
+    except BaseException:
+        archive.fp = None  # half an archive raises that it cannot be closed, in the place of an interrupt
+        raise
+    return stream.getvalue()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

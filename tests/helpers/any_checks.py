@@ -18,6 +18,7 @@ from scipy.stats import binom
 
 import unipac
 from helpers.registry_cases import Case, fingerprint
+from unipac import _agents, _storage
 
 ROOT = Path(__file__).parents[2]
 FALSE_ALARM = 1e-6
@@ -30,6 +31,11 @@ def by_file(agent: Any, path: Path) -> Any:
     """Saved and loaded."""
     agent.save(path, replace=True)
     return unipac.load(path, agent=type(agent), feature_map=_function_of(agent))
+
+
+def write_unchecked(agent: Any, path: Path) -> None:
+    """The file that ``save`` would write, if it did not check it."""
+    path.write_bytes(_storage.content(*_agents.described(agent)))
 
 
 def _function_of(agent: Any) -> Any:

@@ -243,8 +243,8 @@ class Trials:
             found = unipac.Deployment.load(path, clock=self.clock)
             if not self.plain:
                 self.wrong["another file"] += plainly(found) != plainly(deployment)
-        except ValueError:
-            self.wrong["refused file"] += 1
+        except ValueError as error:
+            self.wrong[f"refused file{'' if self.plain else f': {error}'}"] += 1
             return self._begin()
         if fold(deployment.events()).digest() != deployment.agent.digest():
             self.wrong["fold"] += 1
