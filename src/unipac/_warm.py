@@ -28,6 +28,7 @@ ROUNDS = 8
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"bonus_scale": 0.5},
+    {"regularization": 0.7},
     {"radius": "mixture"},
     {"radius": "ball"},
     {"reward_range": (-1.0, 1.0)},
@@ -40,6 +41,8 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 """Parameters that may need kernels of their own; an agent takes those that it has."""
 
 Way = Callable[[Any], object]
+
+_ZERO = np.zeros(1, dtype=np.int64)
 
 
 def warm(names: Iterable[str] = (), progress: bool = False) -> str:
@@ -214,6 +217,8 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         lambda a: _one_step(a, truncated=True),
         lambda a: a.certificate(0),
         lambda a: a.policy()(0, 1),
+        lambda a: a.recommended(),
+        lambda a: a.absorb((_ZERO, _ZERO, _ZERO, np.zeros(1), _ZERO)),
         lambda a: a.levels(),
         lambda a: _save_and_load(a, folder),
     ]
