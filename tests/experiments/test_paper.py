@@ -18,6 +18,7 @@ SMALL = {
     "e13-lsvi-killer": {},
     "e14-mixtures": {"seeds": 1, "rounds": 120},
     "e15-compute": {"seeds": 1, "rounds": 40},
+    "e18-any-states": {"seeds": 1, "rounds": 300},
 }
 
 

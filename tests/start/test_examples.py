@@ -28,6 +28,17 @@ def test_frozen_lake(monkeypatch, capsys):
         assert max(certified, recommended, plain, eager) <= 0.7443
 
 
+def test_continuous(monkeypatch, capsys):
+    lines = printed("continuous.py", monkeypatch, capsys, "--episodes", "300")
+    assert lines[0].endswith("optimal value 0.6265 from 0.3")
+    rows = [[float(number) for number in line.replace(",", "").split()] for line in lines[2:-1]]
+    assert [row[0] for row in rows] == [100, 200, 300]
+    for _, _, value, gap, certificate in rows:
+        assert value <= 0.6266
+        assert gap <= certificate <= 4.0
+    assert re.fullmatch(r"from 0.9123: action [012], certificate [\d.]+", lines[-1])
+
+
 def test_model_router(monkeypatch, capsys):
     lines = printed("model_router.py", monkeypatch, capsys, "--requests", "1600")
     rows = [re.match(r" *([\d,]+) +([\d.]+) +([\d.]+) +tiny", line) for line in lines[1:4]]

@@ -32,7 +32,7 @@ def list_all() -> None:
     from unipac.experiments.registry import BANDITS, INSTANCES, first_line
 
     experiments = {
-        name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E17, in one run"
+        name: parts[0].title if len(parts) == 1 else f"All {len(parts)} experiments E1 to E18, in one run"
         for name, parts in EXPERIMENTS.items()
     }
     _show("Experiments (unipac run NAME)", experiments)

@@ -1,5 +1,6 @@
 """The experiments section that the paper does not have; the numbers are those of the list it comes from."""
 
+from unipac.experiments.paper.any_states import E18
 from unipac.experiments.paper.arms import E11, E17
 from unipac.experiments.paper.compute import E15
 from unipac.experiments.paper.confidence import E06, E07
@@ -10,6 +11,6 @@ from unipac.experiments.paper.misspecification import E16
 from unipac.experiments.paper.mixtures import E14
 from unipac.experiments.paper.regret import E08, E09, E10
 
-PAPER = (E01, E02, E03, E04, E05, E06, E07, E08, E09, E10, E11, E12, E13, E14, E15, E16, E17)
+PAPER = (E01, E02, E03, E04, E05, E06, E07, E08, E09, E10, E11, E12, E13, E14, E15, E16, E17, E18)
 
 __all__ = ["PAPER"]

@@ -268,3 +268,15 @@ def test_what_is_said_of_it():
     episode = Episode(*(np.zeros(1, int) for _ in range(3)), np.zeros(1), np.zeros(1, int))
     agent._commit(agent._learn(episode), 1)
     assert policy.certificate(0) >= agent.certificate(0)
+
+
+def test_the_regret_certificate_bounds_the_regret():
+    """Null: over all prefixes of a run it is below the regret with probability .05; two runs with fixed seeds."""
+    for seed in range(2):
+        mdp = envs.random_simplex(5, 3, 3, 3, seed=seed)
+        agent = StarLSVI.made_for(mdp, mixture=True, terminates=False)
+        regret = 0.0
+        for _ in range(6):
+            regret += agent.play(mdp, episodes=100, seed=seed).gap.sum()
+            assert regret <= agent.regret_certificate()
+        assert agent.regret_certificate() < 600 * 3
