@@ -1,6 +1,8 @@
 # Written by `make pages` from the names in __init__.py and the agents in registry.py.
 
-from unipac import bandits, data, deployment, envs, features, logs, mdp, metrics, pac, registry, theory
+from unipac import (
+    bandits, data, deployment, envs, features, logs, mdp, metrics, pac, registry, theory, weights
+)
 from unipac._agents import load
 from unipac.bandits.anytime_sup_linucb import AnytimeSupLinUCB
 from unipac.bandits.ball_oful import BallOFUL
@@ -66,5 +68,6 @@ __all__ = [
     "SupLinRel", "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
     "UCRLVTRPlus", "UPACLSVI", "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive",
     "XYStatic", "bandits", "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac",
-    "registry", "theory"
+    "registry", "theory",
+    "weights"
 ]

@@ -79,6 +79,7 @@ def _steps(chosen: Mapping[str, type[Any]], folder: Path) -> Iterator[tuple[str,
     """The steps of the work, each with its name."""
     if not chosen:
         yield "instances", _use_instances
+        yield "weights", _use_weights
     agents = chosen or AGENTS
     for name, agent in agents.items():
         yield name, functools.partial(_KINDS[agent.kind], agent, folder)
@@ -127,6 +128,17 @@ def _use_instances() -> None:
         envs.policy_value(mdp, table)
         by_level = np.zeros((mdp.horizon, mdp.n_states, 2), dtype=np.int64)
         planning.level_policy_value(mdp.transitions, mdp.rewards, by_level, by_level)
+
+
+def _use_weights() -> None:
+    """Take rounds one by one and together, alone and as a difference."""
+    from unipac.weights import RunningMean
+
+    for other in (None, 1.0):
+        mean = RunningMean(reward_range=(0.0, 1.0), difference=other is not None)
+        mean.add(1.0, 0.5, other)
+        mean.add([1.0], [0.5], other)
+        mean.interval()
 
 
 # -- agents, by kind -----------------------------------------------------------------------------------

@@ -140,7 +140,9 @@ def adversarial(runs, rounds, seed):
     weight, reward, truth = (np.empty((runs, rounds)) for _ in range(3))
     gap = np.zeros(runs)
     for s in range(rounds):
-        noisy = np.where(gap > 0.0, 0.9, 0.1)  # the noise of w r is large where rewards are, w (1 − r) elsewhere
+        noisy = np.where(
+            gap > 0.0, 0.9, 0.1
+        )  # the noise of w r is large where rewards are, w (1 − r) elsewhere
         first = np.where(np.abs(gap) < 5.0, 0.5, noisy)
         taken = rng.random(runs) < 0.2
         weight[:, s] = taken * 5.0

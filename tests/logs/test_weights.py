@@ -116,9 +116,11 @@ def test_several_policies_share_alpha():
     for name, policy in each.items():
         assert (found[name].alpha, found[name].shared) == (0.05, 4)
         assert found[name]._replace(shared=1) == value(log, policy, alpha=0.05)
-    with pytest.raises(ValueError, match="policy must be at least one policy, got {}"):
+    with pytest.raises(ValueError, match=r"policy must be at least one policy, got \{\}"):
         value(log, {})
-    with pytest.raises(ValueError, match=r"policy\['always 4'\]\[0\] must be an integer >= 0 and <= 3, got 4"):
+    with pytest.raises(
+        ValueError, match=r"policy\['always 4'\]\[0\] must be an integer >= 0 and <= 3, got 4"
+    ):
         value(log, {**each, "always 4": np.full(400, 4)})
 
 
@@ -220,7 +222,9 @@ def test_bounds_that_contradict_each_other_are_not_shown():
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_the_place(changes, options, message):
-    log = Log(np.eye(2), **{"index": [0, 1, 0], "rewards": [0.0, 1.0, 0.5], "propensities": [0.5] * 3, **changes})
+    log = Log(
+        np.eye(2), **{"index": [0, 1, 0], "rewards": [0.0, 1.0, 0.5], "propensities": [0.5] * 3, **changes}
+    )
     told = {"policy": [0, 0, 0], "by": "weights", "reward_range": RANGE, **options}
     with pytest.raises(ValueError, match=message):
         logs.value(log, told.pop("policy"), **told)

@@ -67,6 +67,20 @@ def test_trial(monkeypatch, capsys):
     assert "not settled by 2,139 patients" in text
 
 
+def test_clicks(monkeypatch, capsys):
+    fetch("open-bandit")
+    lines = printed("clicks.py", monkeypatch, capsys)
+    assert lines[0].endswith("46 clicks")
+    rows = [re.match(r" *([\d,]+) +0\.\d{4} +([\d.]+) to ([\d.]+)$", line) for line in lines[3:8]]
+    assert [row[1] for row in rows] == ["2,000", "4,000", "6,000", "8,000", "10,000"]
+    widths = [float(row[3]) - float(row[2]) for row in rows]
+    assert widths == sorted(widths, reverse=True)
+    assert lines[9] == f"by weights: {rows[-1][2]} to {rows[-1][3]}, worth 2,480 rounds"
+    model = re.match(r"by a model: ([\d.]+) to ([\d.]+)$", lines[10])
+    assert float(model[2]) - float(model[1]) > 10 * widths[-1]
+    assert re.match(r"more clicks than uniform choices: -0\.00\d\d to \+0\.01\d\d$", lines[11])
+
+
 def test_icu_sepsis(monkeypatch, capsys):
     fetch("icu-sepsis")
     lines = printed("icu_sepsis.py", monkeypatch, capsys, "--episodes", "5")
@@ -78,7 +92,10 @@ def test_icu_sepsis(monkeypatch, capsys):
     assert re.search(r"QLearning +0\.\d{4} +none", text), text
 
 
-@pytest.mark.parametrize(("example", "name"), [("icu_sepsis.py", "icu-sepsis"), ("trial.py", "actg175")])
+@pytest.mark.parametrize(
+    ("example", "name"),
+    [("icu_sepsis.py", "icu-sepsis"), ("trial.py", "actg175"), ("clicks.py", "open-bandit")],
+)
 def test_examples_say_what_is_missing(monkeypatch, capsys, tmp_path, example, name):
     monkeypatch.setenv("UNIPAC_DATA", str(tmp_path))
     monkeypatch.setattr("unipac.data.files._installed", lambda file: None)

@@ -118,10 +118,10 @@ def test_progress_without_rich_is_a_line_for_each_step():
     program = (
         "import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n"
         "import unipac._warm as w\n"
-        "w.AGENTS = {}; w._use_instances = lambda: None\n"
+        "w.AGENTS = {}; w._use_instances = w._use_weights = lambda: None\n"
         "w.warm(progress=True)"
     )
-    assert finished(program).stderr == "unipac: compiling 1/1 instances\n"
+    assert finished(program).stderr == "unipac: compiling 1/2 instances\nunipac: compiling 2/2 weights\n"
 
 
 def test_an_agent_that_fits_nothing_is_named():

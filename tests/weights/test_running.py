@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
+
 from helpers import weighed
 from helpers.judges import weights as judge
-
 from unipac import metrics
 from unipac.weights import RunningMean
 
@@ -200,7 +200,11 @@ def test_files_of_others_are_refused(tmp_path):
     mean.save(path)
     header, arrays = _storage.read(path)
     header = {"kind": header["kind"], "parameters": header["parameters"]}
-    for name, bad in (("products", np.zeros((2, 32))), ("logs", np.zeros(3)), ("totals", np.full(15, np.nan))):
+    for name, bad in (
+        ("products", np.zeros((2, 32))),
+        ("logs", np.zeros(3)),
+        ("totals", np.full(15, np.nan)),
+    ):
         _storage.write(path, header, {**arrays, name: bad})
         with pytest.raises(ValueError, match=f"a running mean with sound {name}"):
             RunningMean.load(path)
@@ -230,12 +234,12 @@ def test_wrong_propensities_do_not_pass(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", weighed.WORLDS)
 def test_bounds_hold_over_many_runs(name):
-    """The same null, 2,000 runs of 2,000 rounds, looked at after every round."""
-    world = weighed.WORLDS[name](2000, 2000, seed=1)
+    """The same null, 1,000 runs of 2,000 rounds, looked at after every round."""
+    world = weighed.WORLDS[name](1000, 2000, seed=1)
     for alpha in (0.5, 0.05):
         failed = weighed.failing_runs(world, alpha)
-        print(f"{name}, alpha {alpha}: {failed} of 2,000")
-        assert metrics.binomial_upper_tail(failed, 2000, alpha) > FALSE_ALARM
+        print(f"{name}, alpha {alpha}: {failed} of 1,000")
+        assert metrics.binomial_upper_tail(failed, 1000, alpha) > FALSE_ALARM
 
 
 # -- narrow ------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class OpenBandit(NamedTuple):
         counts = np.zeros((POSITIONS, len(self.prior)))
         for begin in range(0, draws, 10_000):
             some = min(10_000, draws - begin)
-            samples = rng.beta(*self.prior.T, size=(some, len(self.prior)))
+            samples = rng.beta(self.prior[:, 0], self.prior[:, 1], size=(some, len(self.prior)))
             for place in range(POSITIONS):
                 best = samples.argmax(axis=1)
                 counts[place] += np.bincount(best, minlength=len(self.prior))

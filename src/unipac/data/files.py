@@ -63,7 +63,10 @@ FILES = {
                 for path, digest in (
                     ("random/all/all", "7168295b6e0a9eabcf3392320a5dd434e542b68e705d5cd9491499af589812f1"),
                     ("random/men/men", "ede6d08c6877f99cd3770f7d09e26c738e6aa6de4445ccccfb1356ba5d06b1eb"),
-                    ("random/women/women", "e65f3bd3beb17664fa69cc129bf7bf852a775f8ffa630506e505fc905315bb34"),
+                    (
+                        "random/women/women",
+                        "e65f3bd3beb17664fa69cc129bf7bf852a775f8ffa630506e505fc905315bb34",
+                    ),
                     ("bts/all/all", "0ad874e4dbf6902f0845dd478ad8dde5ef6903583d3ffaace78411bdad064106"),
                     ("bts/men/men", "db6d1f7ed2d591ba521533e45286d4c1fba7fe57a8ad2e80342210335f43c527"),
                     ("bts/women/women", "e5d1b49a39b608585a2f3014a3f54970430cd37a495c1b73fceb85cdf428a5b8"),

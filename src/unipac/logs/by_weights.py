@@ -128,13 +128,9 @@ class _Weighed:
             highest = np.full(len(self.log), math.inf)
         return one._replace(chances=_over_propensities(self.log, one, name), highest=highest)
 
-    def value(
-        self, one: Taken, alpha: float, *, shared: int, other: Taken | None = None
-    ) -> WeightedInterval:
+    def value(self, one: Taken, alpha: float, *, shared: int, other: Taken | None = None) -> WeightedInterval:
         """The interval of a policy, or of its difference from another one."""
-        mean = RunningMean(
-            reward_range=self.range, largest_weight=self.largest, difference=other is not None
-        )
+        mean = RunningMean(reward_range=self.range, largest_weight=self.largest, difference=other is not None)
         rewards = np.clip(self.log.rewards, *self.range)
         told: dict[str, Array] = {}
         if self.guesses is not None:
@@ -142,14 +138,12 @@ class _Weighed:
             if other is not None:
                 told["other_expected"] = other.expected
         largest = one.highest if other is None else np.maximum(one.highest, other.highest)
-        mean.add(
-            one.chances, rewards, None if other is None else other.chances, largest=largest, **told
-        )
+        mean.add(one.chances, rewards, None if other is None else other.chances, largest=largest, **told)
         used = min(float(largest.max()), math.inf if self.largest is None else self.largest)
         lower, upper = mean.interval(alpha)
         sound = lower <= upper
         return WeightedInterval(
-            estimate=mean.dr,
+            estimate=mean.snipw if self.guesses is None else mean.dr,
             lower=lower if sound else math.nan,
             upper=upper if sound else math.nan,
             certified=sound,

@@ -95,7 +95,9 @@ def _weights(log: Log, policy: Policy) -> Iterator[Problem]:
         yield Problem("effective", words)
     elif abs(w.mean() - 1.0) > LIMIT * float(w.std(ddof=1)) / math.sqrt(len(w)) + 1e-9:
         what = "small" if w.mean() > 1.0 else "large, or the log cannot take all that the policy takes"
-        yield Problem("weights", f"they are {w.mean():.4g} on average instead of 1: propensities are too {what}")
+        yield Problem(
+            "weights", f"they are {w.mean():.4g} on average instead of 1: propensities are too {what}"
+        )
 
 
 def _propensities(log: Log) -> Iterator[Problem]:

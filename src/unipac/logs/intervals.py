@@ -36,7 +36,7 @@ class WeightedInterval(NamedTuple):
     """
 
     estimate: float
-    """The doubly robust estimate, ``dr``."""
+    """``dr`` if there was a guess, else ``snipw``."""
     lower: float
     """The lower bound; NaN if the bounds contradict each other, as they may if propensities are wrong."""
     upper: float

@@ -52,11 +52,20 @@ def taken(log: Log, policy: Policy, name: str, guesses: list[Array] | Array | No
     rounds = len(log)
     if isinstance(policy, str):
         return _named(log, check.one_of(name, policy, NAMES), guesses)
-    chances, highest, expected = np.empty(rounds), np.empty(rounds), np.empty(0 if guesses is None else rounds)
+    chances, highest, expected = (
+        np.empty(rounds),
+        np.empty(rounds),
+        np.empty(0 if guesses is None else rounds),
+    )
     if not callable(policy):
         check.require(hasattr(policy, "__len__"), name, "a function or an array", policy)
         check.require(rounds == len(policy), name, f"of length {rounds}, as the log", len(policy))  # type: ignore[arg-type]
-        if guesses is None and isinstance(policy, np.ndarray) and policy.ndim == 1 and policy.dtype.kind in "iu":
+        if (
+            guesses is None
+            and isinstance(policy, np.ndarray)
+            and policy.ndim == 1
+            and policy.dtype.kind in "iu"
+        ):
             bad = np.flatnonzero((policy < 0) | (policy >= log.sizes))
             for t in bad[:1].tolist():
                 index_or_chances(f"{name}[{t}]", int(policy[t]), int(log.sizes[t]))

@@ -52,6 +52,8 @@ def value(*arguments: Any, by: str = "model", **options: Any) -> Any:
     on no model.
 
     Args:
+        *arguments: (agent, log, policy) by model, (log, policy) by weights.
+        **options: the others of these.
         agent: by model: a fresh agent, which sets the assumptions (``noise``, ``norm``, δ); a copy of it absorbs the
             log. With ``learned``, an agent that has learned all data already; it is used as it is.
         log: the contexts, and the rounds to learn from.

@@ -178,7 +178,7 @@ def least_sum(
 
 @jit
 def _log_mixture(bets: Array, log_priors: Array, products: Array, logs: Array, excess: float) -> float:
-    """log Σ_k c_k K(l_k) for Σ (G − v) = excess."""
+    """The log of Σ_k c_k K(l_k) for Σ (G − v) = excess."""
     largest = -np.inf
     for k in range(bets.size):
         term = log_priors[k] + logs[k] + math.log(products[k]) + bets[k] * excess

@@ -134,7 +134,9 @@ class RunningMean:
         check.require(given == self.difference, "other", words, other)
         check.require((expected is not None) == guided, "expected", "given with a guess alone", expected)
         words = "given with a guess and another policy alone"
-        check.require((other_expected is not None) == (guided and given), "other_expected", words, other_expected)
+        check.require(
+            (other_expected is not None) == (guided and given), "other_expected", words, other_expected
+        )
         if isinstance(weight, float) and isinstance(reward, float):
             self._add_one(weight, reward, other, guess, expected, other_expected, largest)
             return
@@ -305,7 +307,11 @@ class RunningMean:
         for field, model in made._state._asdict().items():
             values = getattr(state, field)
             sound = values.dtype == model.dtype and values.shape == model.shape
-            sound = sound and bool(np.isfinite(values).all()) and (field != "products" or bool((values > 0).all()))
+            sound = (
+                sound
+                and bool(np.isfinite(values).all())
+                and (field != "products" or bool((values > 0).all()))
+            )
             check.require(sound, "path", f"that of a running mean with sound {field}", name)
         made._state = state
         return made

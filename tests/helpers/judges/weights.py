@@ -61,9 +61,7 @@ def difference(w, r, v, W, alpha, guess=None, expected=None, other_expected=None
         if guess is None:
             f = F = second = (before((w + v) * r) + 0.5) / (before(w + v) + 1.0)
             centre = (
-                1.0
-                + (before(a * r) + 0.5) / (before(a) + 1.0)
-                - (before(b * r) + 0.5) / (before(b) + 1.0)
+                1.0 + (before(a * r) + 0.5) / (before(a) + 1.0) - (before(b * r) + 0.5) / (before(b) + 1.0)
             )
         else:
             f = guess
@@ -73,7 +71,5 @@ def difference(w, r, v, W, alpha, guess=None, expected=None, other_expected=None
                 - (second + before(b * (r - f)) / (before(b) + 1.0))
             )
         z = (F - a * f) + ((1 - second) - b * (1 - f))
-        found.append(
-            least_mean(a * r + b * (1 - r), z, np.clip(centre, 0.0, 2.0), 2.0, W, alpha) - 1.0
-        )
+        found.append(least_mean(a * r + b * (1 - r), z, np.clip(centre, 0.0, 2.0), 2.0, W, alpha) - 1.0)
     return found[0], -found[1]
