@@ -349,7 +349,7 @@ def play(
     played: Played,
     explored: NDArray[np.bool_],
 ) -> int:
-    """Play episodes from ``first`` on, until there is no room for another; returns the next one."""
+    """Play episodes from ``first`` on, until there is no room for another; returns how many."""
     H, A, d = rules.horizon, rules.n_actions, rules.dim
     phi, following = np.empty((H, A, d)), np.zeros((H, A, d))
     counters = state.counters
@@ -357,7 +357,7 @@ def play(
     filled = np.zeros(2, dtype=np.int64)
     for k in range(first, starts.size):
         if state.slots.used.size > 0 and state.slots.used.max() >= state.slots.source.shape[1]:
-            return k
+            return k - first
         exploring = explores(counters, rules)
         live = 1 if exploring else 0
         number = counters[PLANS] if exploring else counters[NUMBER]
@@ -395,4 +395,4 @@ def play(
             played.steps[2, :n],
             lost,
         )
-    return starts.size
+    return starts.size - first

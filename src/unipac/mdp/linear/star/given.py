@@ -306,10 +306,9 @@ def play(agent: StarLSVI, world: World, starts: Integers, uniforms: Array, trace
     tables, played = tables_of(agent._table, agent.horizon), room_for(trace, agent.horizon, agent.n_states)
     done = 0
     while done < len(starts):
-        sure, before, agent.state = agent.consistent, done, with_room(agent.state)
-        rest = (world, tables, starts, uniforms, before, played, trace.explored)
-        done = int(kernels.play(agent.state, agent._rules, *rest))
-        agent._ledger.episodes += done - before
+        sure, agent.state = agent.consistent, with_room(agent.state)
+        rest = (world, tables, starts, uniforms, done, played, trace.explored)
+        done += agent._ledger.run(kernels.play, agent.state, agent._rules, *rest)
         if sure and not agent.consistent:
             warn(agent.refutation, RuntimeWarning)
 

@@ -90,9 +90,9 @@ class StarLSVI(EpisodicAgent):
         return bool(self.state.counters[kernels.REFUTED] == 0)
 
     @property
-    def certified(self) -> bool:
-        """True, however actions are chosen, unless the data refute the assumptions."""
-        return self.consistent
+    def _proven(self) -> bool:
+        """True, however actions are chosen."""
+        return True
 
     def regret_certificate(self, failure: float = 0.01) -> float:
         """A bound on the sum of all gaps, for all numbers of episodes at once with probability 1 − ¾δ − ``failure``."""
