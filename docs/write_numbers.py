@@ -22,6 +22,8 @@ BENCHMARKS = "benchmarks/results.json"
 LEARNING = "benchmarks/learning.json"
 REWARD = "benchmarks/reward.json"
 RLSVI = "benchmarks/rlsvi.json"
+LAKE = "benchmarks/lake.json"
+LATE = "benchmarks/late.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -71,6 +73,16 @@ def _learning(results: dict[str, Any]) -> str:
 @says(f"{RLSVI}#table")
 def _rlsvi(results: dict[str, Any]) -> str:
     return str(_benchmark("rlsvi").table(results))
+
+
+@says(f"{LAKE}#table")
+def _lake(results: dict[str, Any]) -> str:
+    return str(_benchmark("lake").table(results))
+
+
+@says(f"{LATE}#table")
+def _late(results: dict[str, Any]) -> str:
+    return str(_benchmark("late").table(results))
 
 
 @says(f"{REWARD}#goals")

@@ -105,7 +105,7 @@ def main() -> None:
     learned = agent.learn(env, episodes=arguments.episodes, seed=arguments.seed, progress=sys.stdout.isatty())
     seconds = time.perf_counter() - start
     first = 1
-    for block in np.array_split(learned, BLOCKS):
+    for block in np.array_split(learned.returns, BLOCKS):
         show(f"learning, episodes {first:,}-{first + len(block) - 1:,}", block)
         first += len(block)
     show("agent.policy() after learning", returns(env, agent.policy(), HORIZON))

@@ -62,8 +62,8 @@ class Agent:
 
     @property
     def certified(self) -> bool:
-        """Whether bounds and certificates are proven under the agent's assumptions."""
-        return False
+        """Whether there are certificates, proven under the agent's assumptions; where it is False they are NaN."""
+        return self._proven and self.consistent
 
     @property
     def consistent(self) -> bool:
@@ -73,10 +73,15 @@ class Agent:
     @property
     def guarantee(self) -> str:
         """What is proven about this agent: ``theorem``, or "none" if its bounds are unproven or its bonus is scaled."""
-        proven = self.certified and getattr(self, "bonus_scale", 1.0) == 1.0
+        proven = self._proven and getattr(self, "bonus_scale", 1.0) == 1.0
         return self.theorem if proven else "none"
 
     # -- what a kind or an algorithm writes ----------------------------------------------------
+
+    @property
+    def _proven(self) -> bool:
+        """Whether bounds are proven under the agent's assumptions; there may be no certificate all the same."""
+        return False
 
     def _check_parameters(self) -> None:
         """Check several parameters together, or the form of one; may set attributes."""

@@ -144,7 +144,7 @@ def test_blackjack():
     env = numbered(gymnasium.make("Blackjack-v1"))
     assert isinstance(env, Numbered)
     agent = unipac.UBEV(env.observation_space.n, env.action_space.n, horizon=8, reward_range=(-1, 1))
-    returns = agent.learn(env, episodes=50, seed=0)
+    returns = agent.learn(env, episodes=50, seed=0).returns
     assert set(returns) <= {-1.0, 0.0, 1.0}
     assert 20 < env.seen < 300
     twin = gymnasium.make(env.spec)

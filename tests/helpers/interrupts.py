@@ -2,7 +2,8 @@
 
 CPython looks for signals on entry of functions, after calls and at jumps back. A profiler is called at the first two,
 and what it raises is raised there: so every such moment of a call can be tried, one after the other, and a failure
-comes again. Compiled calls and loops without a call are left to ``benchmarks/interrupt_agents.py``, which sends signals.
+comes again. Compiled calls and loops without a call are left to
+``benchmarks/interrupt_agents.py``, which sends signals.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class ToyBandit(BanditAgent):
     regularization: float = parameter(default=1.0, check=check.positive, words="λ")
     boldness: float = parameter(default=1.0, check=check.nonnegative, words="how much to explore")
 
-    certified = True
+    _proven = True
 
     def _empty(self):
         return Moments(self.regularization * np.eye(self.dim), np.zeros(self.dim))
@@ -91,7 +91,7 @@ class ToyMDP(FiniteAgent):
 
     bonus: float = parameter(default=0.3, check=check.nonnegative, words="of a pair seen once")
 
-    certified = True
+    _proven = True
 
     def _empty(self):
         H, S, A = self.horizon, self.n_states, self.n_actions

@@ -55,7 +55,7 @@ class ConfidenceBall(RegressionsAgent):
     )
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
         return self.radius == "mixture"
 

@@ -54,7 +54,7 @@ class VOFUL(BanditAgent):
 
     only_dim: ClassVar[int | None] = 2
     bounded_noise: ClassVar[bool] = True
-    certified = True
+    _proven = True
 
     noise: float = parameter(default=1.0, check=check.positive, words="B, a bound on the noise")
     norm: float = declare.norm()

@@ -93,7 +93,7 @@ class WeightedOFUL(RegressionsAgent):
         check.require(self.noise >= least, "noise", f"at least {least:g}", self.noise)
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given."""
         return self.radius != "bernstein"
 

@@ -44,8 +44,9 @@ class Deployment:
     0
 
     Every reward is learned when its window ends, in the order of the decisions, whatever it is and whenever it came:
-    then its delay does not depend on it, and bounds hold. With ``window=None`` it is learned when it comes, which
-    is valid if the time of arrival does not depend on the reward.
+    then bounds hold, even if what is offered depends on rewards that are not learned yet. With ``window=None`` it is
+    learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
+    reward arrives next depends on the noise of outstanding rewards.
 
     What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call. Whatever is
     raised in the middle of a call, by Ctrl-C or the handler of a signal, all of the call has happened or nothing, and
@@ -284,12 +285,11 @@ class Deployment:
         X = action_array("actions", given, self._agent.dim)
         check_norms("actions", X, self._agent.action_norm)
         with self._lock:
-            agent = self._agent
-            check.require(agent.certified, "agent", "certified, for verdicts", agent)
-            verdict, changes, refuted = self._settling.ask(agent, X, labels, accuracy, self._seq)
+            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
+            verdict, changes, refuted = self._settling.ask(self._agent, X, labels, accuracy, self._seq)
             commit([*changes, *(self._noted({"kind": "refute"}) if refuted else ())])
             if refuted:
-                agent._warn_of_refutation()
+                self._agent._warn_of_refutation()
             return verdict
 
     # -- copies and files ----------------------------------------------------------------------

@@ -9,7 +9,9 @@ If μ* never changes, exp(‖b_i − G_i μ*‖²_{V_i⁻¹}/(2R²)) det(V_i/λ)
 at 1. The first stops where the block begins, which is fixed in advance. Within the block, its product with the second
 is a supermartingale of mean at most 1. At θ = μ* the minimum in T is the logarithm of this product plus f‖μ*‖²/(2R²),
 and ‖μ*‖ ≤ S: T can reach the threshold only if the product reaches j(j + 1)/α. So by Ville's inequality block j alarms
-with probability at most α/(j(j + 1)), and any block with at most α/2. R must bound the noise, S the norm of μ*.
+with probability at most α/(j(j + 1)), and any block with at most α/2. R must bound the noise, S the norm of μ*, and the
+noise of a round must have mean 0 given the rounds learned before it, as it has if they are learned in the order of
+decisions; otherwise neither offers nor arrivals may depend on the noise of outstanding rewards.
 
 f is for directions that were never tried: rounding would explain any change by them. It is so small that S matters only
 if R is below about 1e-10 S. The minimum is one of least squares, with V_i = L_i L_iᵀ: rows L_i⁻¹(G_i | b_i) and √f I.

@@ -188,7 +188,7 @@ def _episodes_stored(agent: Any, mdp: Any, seed: np.random.SeedSequence, tally: 
     env.reset(seed=making.number_of(seed))
 
     def advance(count: int) -> int:
-        tally.add_returns(agent.learn(env, episodes=count))
+        tally.add_returns(agent.learn(env, episodes=count).returns)
         return count
 
     return advance

@@ -83,7 +83,7 @@ class Tally:
     def certified(self) -> bool:
         """Whether the claims of the agent are proven on this instance."""
         searched = self.cell.agent.kind == "search" and getattr(self.agent, "theorem", "none") != "none"
-        return self.sound and bool(getattr(self.agent, "certified", searched))
+        return self.sound and bool(getattr(self.agent, "_proven", getattr(self.agent, "certified", searched)))
 
     def add_forced(self, count: int, reward: float) -> None:
         """Add rounds without a choice; their gap is 0."""

@@ -68,17 +68,27 @@ class Fit:
         )
         scale = self.noise * np.sqrt(2.0 * log_term)
         Z, Y = np.array(Z), np.array(Y)  # to Numba, read-only arrays would be another type
-        return _pairs(Z, Y, to_mean, np.ascontiguousarray(to_width), span.basis.copy(), scale, self.norm)
+        mean, error = np.empty((len(Z), len(Y))), np.empty((len(Z), len(Y)))
+        maps = to_mean, np.ascontiguousarray(to_width), span.basis.copy()
+        _pairs(Z, Y, *maps, scale, self.norm, mean, error)
+        return mean, error
 
 
 @jit
 def _pairs(
-    Z: Array, Y: Array, to_mean: Array, to_width: Array, basis: Array, scale: float, norm: float
-) -> tuple[Array, Array]:
-    """Means and errors of all pairs; vectors are mapped one by one, so that copies differ by exactly 0."""
+    Z: Array,
+    Y: Array,
+    to_mean: Array,
+    to_width: Array,
+    basis: Array,
+    scale: float,
+    norm: float,
+    mean: Array,
+    error: Array,
+) -> None:
+    """Write means and errors of all pairs; vectors are mapped one by one, so that copies differ by exactly 0."""
     a, b = _images(Z, to_mean, to_width, basis), _images(Y, to_mean, to_width, basis)
     n, m, r, size = len(Z), len(Y), to_width.shape[1], a.shape[1]
-    mean, error = np.empty((n, m)), np.empty((n, m))
     for i in range(n):
         for j in range(m):
             mean[i, j] = b[j, 0] - a[i, 0]
@@ -88,7 +98,6 @@ def _pairs(
             for k in range(r + 1, size):
                 outside2 += (b[j, k] - a[i, k]) ** 2
             error[i, j] = scale * np.sqrt(width2) + norm * np.sqrt(outside2)
-    return mean, error
 
 
 @jit

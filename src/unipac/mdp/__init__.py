@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "mdp.protocol.agent": "EpisodicAgent",
         "mdp.protocol.finite": "FiniteAgent",
         "mdp.protocol.plan": "Episode Plan",
-        "mdp.protocol.records": "EpisodeTrace StageLevel",
+        "mdp.protocol.records": "EpisodeTrace LearningTrace StageLevel",
         "mdp.tabular.counting.agent": "TabularAgent",
     },
 )

@@ -15,7 +15,7 @@ from unipac.mdp.mixture.upac_vtr import UPACVTR
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.finite import FiniteAgent
 from unipac.mdp.protocol.plan import Episode, Plan
-from unipac.mdp.protocol.records import EpisodeTrace, StageLevel
+from unipac.mdp.protocol.records import EpisodeTrace, LearningTrace, StageLevel
 from unipac.mdp.tabular.cert_vi.cert_vi import CertVI
 from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.psrl import PSRL
@@ -27,7 +27,7 @@ from unipac.mdp.tabular.ucbvi import UCBVI
 
 __all__ = [
     "CertLSVIUCB", "CertVI", "ELEANOR", "Episode", "EpisodeTrace", "EpisodicAgent", "FLUTE", "FiniteAgent",
-    "LSVIUCB", "MonotoneLSVI", "NestedFLUTE", "NestedVTR", "PSRL", "Plan", "QLearning", "RLSVI", "StageLevel",
-    "TabularAgent", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR", "UCRLVTRPlus", "UPACLSVI",
-    "UPACVTR"
+    "LSVIUCB", "LearningTrace", "MonotoneLSVI", "NestedFLUTE", "NestedVTR", "PSRL", "Plan", "QLearning",
+    "RLSVI", "StageLevel", "TabularAgent", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
+    "UCRLVTRPlus", "UPACLSVI", "UPACVTR"
 ]

@@ -147,7 +147,7 @@ def test_learning_from_an_environment_and_playing_its_table_agree(name, paramete
 
     runs = [
         outcomes_of_runs(
-            lambda run: make(run), 30, 300, lambda a, run, K: a.learn(env, episodes=K, seed=run)
+            lambda run: make(run), 30, 300, lambda a, run, K: a.learn(env, episodes=K, seed=run).returns
         ),
         outcomes_of_runs(
             lambda run: make(100 + run), 30, 300, lambda a, run, K: a.play(mdp, episodes=K, seed=run).reward

@@ -52,7 +52,7 @@ class Guarded(BanditAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
-    certified = True
+    _proven = True
     counts_many = True
     moved: ClassVar[Mapping[str, str]] = {"radius": "BallOFUL cuts its set with the ball"}
 

@@ -92,7 +92,7 @@ def closed_levels(rows: Array) -> int:
     return closed
 
 
-@jit
+@inlined
 def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, int, int]:
     """Row to be played, or -1 if the heuristic may pick from ``work.alive``; level; how many; last level used."""
     n, d = X.shape
@@ -165,14 +165,14 @@ def _difference(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
     return simd.total(m), simd.total(q)
 
 
-@jit
+@inlined
 def look(levels: Levels, X: Array, work: Work) -> None:
     """Evaluate all actions on all data."""
     once = int(np.int64(1))
     evaluate_all(levels.rows, once, once, X, int(np.int64(0)), X.shape[0], work.means, work.all_width2)
 
 
-@jit
+@inlined
 def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
     """What a heuristic that is a single regression on all data, with the radius of its own, picks from the alive."""
     own = Levels(levels.rows, levels.logdet, work.radius, levels.size, levels.rotations)
@@ -187,7 +187,7 @@ def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
     return best
 
 
-@jit
+@inlined
 def verdict(
     levels: Levels, rules: Rules, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
@@ -225,7 +225,8 @@ def decide(
     levels: Levels, rules: Rules, confidence: Confidence, X: Array, work: Work
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
-    k, level, count, last = look_and_guard(levels, X, work)
+    look(levels, X, work)
+    k, level, count, last = guard(levels, closed_levels(levels.rows), X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
     mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, k, last, work)
@@ -240,7 +241,7 @@ def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
         levels.beta[i] = _mixture(levels.logdet[i], delta, rules.noise, rules.norm, rules.regularization)
 
 
-@jit
+@inlined
 def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
     """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
     while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
@@ -274,7 +275,7 @@ def learn_one(levels: Levels, rules: Rules, x: Array, y: float, level: int, time
     learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
 
 
-@jit
+@inlined
 def learn(
     levels: Levels,
     closed: int,

@@ -154,7 +154,7 @@ class LevelledAgent(BanditAgent):
     # -- the protocol, compiled ----------------------------------------------------------------
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether bounds and certificates are proven under the assumptions given, however actions are chosen."""
         return self._certified
 

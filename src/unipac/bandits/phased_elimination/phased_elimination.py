@@ -55,7 +55,7 @@ class PhasedElimination(BanditAgent):
 
     theorem: ClassVar[str] = "uniform-PAC"
     absorbs = False
-    certified = True
+    _proven = True
 
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)

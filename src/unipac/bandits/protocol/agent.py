@@ -205,7 +205,7 @@ class BanditAgent(Agent):
         action.setflags(write=False)
         id_ = ledger.next_id
         label = None if labels is None else labels[chosen]
-        certified = sound and self.certified
+        certified = sound and self._proven
         fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
         decision = tuple.__new__(Decision, (*fields, None, False, 0))
         changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
@@ -445,7 +445,7 @@ class BanditAgent(Agent):
         check.require(parameters.get("dim", dim) == dim, "dim", f"{dim}, as that of the actions", parameters)
 
     def _resume(self, progress: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self.certified)
+        self._ledger.restore(progress, arrays, self.dim, self.action_norm, self._proven)
 
     def _resumed(self) -> None:
         for decision in self._ledger.pending.values():

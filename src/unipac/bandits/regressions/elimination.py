@@ -31,7 +31,7 @@ class EliminatingAgent(RegressionsAgent):
     {parameters}
     """
 
-    certified = True
+    _proven = True
 
     def _descend(self, X: Array) -> tuple[int, int, list[Any]]:
         """The row chosen, the level that learns from it (0 if none), and what was passed."""

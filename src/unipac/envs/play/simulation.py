@@ -168,7 +168,6 @@ def _simulate(
         rewards[h] = reward_of(world, h, s, a, t)
         if world.terminal[t]:
             followings[h] = -1
-            n = h + 1
-            break
+            return h + 1
         s = t
     return n

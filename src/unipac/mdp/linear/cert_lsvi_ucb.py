@@ -68,7 +68,7 @@ class CertLSVIUCB(TableAgent):
     bonus_scale: float = declare.bonus_scale()
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether V̂ is proven to stay above V*, and certificates above gaps, with probability 1 − δ."""
         return self.radius == "finite" and self.bonus_scale == 1.0
 

@@ -35,7 +35,7 @@ class FLUTE(LinearAgent):
     {parameters}
 
     If ``constant`` is below about 2 to 9, depending on d and H, "theorem" is smaller than what is proven: then nothing
-    is certified.
+    is guaranteed. There are certificates with "finite" alone.
 
     >>> from unipac.envs import river_swim
     >>> mdp = river_swim(n_states=3, horizon=3)

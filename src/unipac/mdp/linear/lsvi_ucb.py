@@ -46,7 +46,7 @@ class LSVIUCB(LinearAgent):
     theorem: ClassVar[str] = "regret"
 
     total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the radius is made; nothing is certified beyond"
+        check=check.count, words="K, for how many episodes the radius is made; nothing is proven beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {
         "episodes": "K is given as total_episodes, not as episodes",
@@ -55,11 +55,11 @@ class LSVIUCB(LinearAgent):
     radius: str = parameter(
         default="theorem",
         check=_radius,
-        words='"theorem" as in the paper, whose constant is not given, so that it is never certified; "finite" for '
+        words='"theorem" as in the paper, whose constant is not given, so that it is never proven; "finite" for '
         'finitely many states; or the heuristic "mixture"',
     )
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether every bound is proven, with probability 1 − δ for ``total_episodes`` episodes."""
-        return super().certified and self.episodes <= self.total_episodes
+        return super()._proven and self.episodes <= self.total_episodes

@@ -8,7 +8,7 @@
 Rewards are learned by the same regression, r̂ = c + ⟨φ, A_h⁻¹ Σ φ (r − c)⟩, c = (H − h)/2. With ψ one-hot, K = I and
 M̂ V = A⁻¹ Σ φ V(s'): it decides exactly as LSVI-UCB, whose radius "finite" is proven. For other ψ the radius
 has d' in place of S and is multiplied by the range of projected targets, ρ = max_{s,t} Σ_y [(ψ(s) − ψ(t))ᵀ K⁻¹ ψ(y)]₊;
-nothing is certified then.
+nothing is proven then.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class UCMatrixRL(EpisodicAgent):
     """
 
     theorem: ClassVar[str] = "regret"
+    certified = False  # nothing bounds the value of the policy from below
 
     features: ArrayParameter = parameter(words="φ, (states, actions, d), norms at most 1", kw_only=False)
     psi: OptionalArrayParameter = parameter(
@@ -101,7 +102,7 @@ class UCMatrixRL(EpisodicAgent):
         return State(gram, np.zeros((H, d)), np.zeros((H, d, self._psi.shape[1])))
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether every bound is proven to stay above Q*: with ψ one-hot, for ``total_episodes`` episodes."""
         return self.psi is None and self.episodes <= self.total_episodes
 

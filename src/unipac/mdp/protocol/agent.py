@@ -27,16 +27,16 @@ from unipac import _checks as check, _forks as forks
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._atomic import commit
-from unipac._progress import shown
 from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World, world_of
 from unipac.mdp.protocol.inputs import check_fit, given_starts, whole_episode
+from unipac.mdp.protocol.learning import learn_from
 from unipac.mdp.protocol.ledger import TERMINAL, Ledger, Step, from_file, to_file
 from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.protocol.play import in_blocks, play_in_turn
 from unipac.mdp.protocol.policy import Policy, TablePolicy
-from unipac.mdp.protocol.records import EpisodeTrace, StageLevel, empty_trace
+from unipac.mdp.protocol.records import EpisodeTrace, LearningTrace, StageLevel, empty_trace
 
 LARGEST_TRACE = 2**36
 
@@ -57,6 +57,9 @@ class EpisodicAgent(Agent):
     kind: ClassVar[str] = "mdp"
     refutation: ClassVar[str] = ""
     """The warning when an episode makes ``consistent`` False; "" if there is none."""
+
+    traces_certificates: ClassVar[bool] = True
+    """Whether ``play`` records certificates, if ``certified``; not where one costs more than an episode."""
 
     horizon: int = parameter(
         check=lambda name, value: check.count(name, value, most=10_000), words="H, stages of an episode"
@@ -237,8 +240,12 @@ class EpisodicAgent(Agent):
         episodes: SupportsIndex,
         seed: int | None = None,
         progress: bool = False,
-    ) -> Array:
+    ) -> LearningTrace:
         """Play episodes of a Gymnasium environment, of at most H steps each.
+
+        It warns if the environment stops episodes before stage H, and if an observation that no action leaves is not
+        called ``terminated``. If it is interrupted, the episode under way is dropped, and what came before is the
+        attribute ``trace`` of the exception.
 
         Args:
             env: with the observations and the actions of this agent.
@@ -247,23 +254,15 @@ class EpisodicAgent(Agent):
             progress: show a bar with episodes/s and the time left.
 
         Returns:
-            The sum of rewards of each episode.
+            Of each episode the sum of its rewards, its length, and how it ended.
         """
         usable = callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))
         check.require(usable, "env", "a Gymnasium environment", env)
         count = check.count("episodes", episodes, least=0)
-        returns = np.zeros(count)
+        visible = check.flag("progress", progress)
         with self._lock:
             self._between_episodes("learn")
-            for k in shown(range(count), "learning", check.flag("progress", progress)):
-                observation, _ = env.reset(seed=seed if k == 0 else None)
-                before = self.episodes
-                while self.episodes == before:
-                    action = self.act(observation)
-                    observation, reward, terminated, truncated, _ = env.step(action)
-                    self.observe(float(reward), observation, bool(terminated), bool(truncated))
-                    returns[k] += float(reward)
-        return returns
+            return learn_from(self, env, count, seed, visible)
 
     # -- episodes of others --------------------------------------------------------------------
 
@@ -329,7 +328,7 @@ class EpisodicAgent(Agent):
                 self, lambda: self.episodes, lambda _: self._play_blocks(world, blocks), trace, "episodes"
             )
         finally:
-            if not self.certified:
+            if not self._proven:
                 trace.certificate[:] = np.nan
         return trace
 

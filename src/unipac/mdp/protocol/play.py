@@ -51,9 +51,10 @@ def play_in_turn(agent: Any, world: World, states: Integers, uniforms: Array, tr
     """Play episodes from these states, with uniforms (K, H) for the transitions: plan, simulate, learn."""
     last: Plan | None = None
     values = np.empty((0, 0, 0))
-    certified, H = agent.certified, agent.horizon
+    H = agent.horizon
     for k, s in enumerate(states.tolist()):
         plan: Plan = agent._plan()
+        certified = agent.certified  # an episode may refute it
         if plan is not last:
             values = np.zeros((H + 1, *plan.action.shape[1:]))
             level_values_into(world.tables, world.rewards, plan.action, plan.level, H, values, world.reach)

@@ -1,10 +1,10 @@
-"""What agents for MDPs return: traces of episodes, and the states of levels."""
+"""What agents for MDPs return: traces of episodes played or learned, and the states of levels."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,11 @@ class EpisodeTrace:
     bound: Array
     """(K,): the agent's upper bound on V*_1(s_1) before the episode."""
     certificate: Array
-    """(K,): how much worse than the best the policy can be, proven before the episode; NaN if nothing is proven."""
+    """(K,): how much worse than the best the policy can be, proven before the episode.
+
+    NaN if nothing is proven, and for FLUTE, NestedFLUTE and LSVIUCB, where one costs more than an episode: there
+    ``agent.certificate(state)`` computes it when it is asked for.
+    """
     replanned: NDArray[np.bool_]
     """(K,): whether the agent planned anew before the episode."""
 
@@ -73,6 +77,60 @@ class EpisodeTrace:
         """A view of the episodes from ``begin`` to ``end``."""
         cut = slice(begin, end)
         return EpisodeTrace(**{f.name: getattr(self, f.name)[cut] for f in dataclasses.fields(self)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningTrace:
+    """What happened in K episodes of an environment: each was terminated, truncated, or had all H stages.
+
+    >>> import gymnasium
+    >>> from unipac import CertVI
+    >>> agent = CertVI(16, 4, horizon=100, homogeneous=True, return_range=(0, 1))
+    >>> trace = agent.learn(gymnasium.make("FrozenLake-v1"), episodes=50, seed=0)
+    >>> len(trace), len(trace[-10:]), trace.truncated.sum()
+    (50, 10, np.int64(0))
+    >>> trace
+    <LearningTrace: 50 episodes, mean return 0.2, lengths 2 to 100, 48 terminated, 0 truncated before stage 100>
+    """
+
+    horizon: int
+    """H of the agent."""
+    returns: Array
+    """(K,): the sum of the rewards received."""
+    lengths: NDArray[np.int64]
+    """(K,): how many steps were taken."""
+    terminated: NDArray[np.bool_]
+    """(K,): whether the environment said that the task was over."""
+    truncated: NDArray[np.bool_]
+    """(K,): whether the environment stopped the episode before stage H, although the task was not over."""
+
+    def __len__(self) -> int:
+        return len(self.returns)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self):,} episodes"]
+        if len(self) > 0:
+            parts += [
+                f"mean return {self.returns.mean():.4g}",
+                f"lengths {self.lengths.min()} to {self.lengths.max()}",
+            ]
+        parts += [
+            f"{self.terminated.sum():,} terminated",
+            f"{self.truncated.sum():,} truncated before stage {self.horizon}",
+        ]
+        return f"<LearningTrace: {', '.join(parts)}>"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The returns."""
+        return np.array(self.returns, dtype=dtype)
+
+    def __getitem__(self, cut: slice) -> LearningTrace:
+        """A view of some episodes: ``trace[-100:]``."""
+        if not isinstance(cut, slice):
+            raise ValueError(f"episodes must be a slice such as trace[-100:], got {cut!r}")
+        return LearningTrace(
+            self.horizon, self.returns[cut], self.lengths[cut], self.terminated[cut], self.truncated[cut]
+        )
 
 
 def empty_trace(episodes: int, horizon: int) -> EpisodeTrace:

@@ -35,14 +35,12 @@ from unipac.theory.tabular import stitched_kernel, ubev_kernel
 
 
 @jit
-def radii(counts: Counts, is_stitched: bool, log_failures: float) -> Array:
-    """φ of every cell, 0 where nothing was seen."""
-    phi = np.zeros(counts.visits.size)
+def radii(counts: Counts, is_stitched: bool, log_failures: float, phi: Array) -> None:
+    """Fill in φ of every cell in which something was seen."""
     for cell in range(phi.size):
         n = float(counts.visits[cell])
         if n > 0.0:
             phi[cell] = stitched_kernel(n, log_failures) if is_stitched else ubev_kernel(n, log_failures)
-    return phi
 
 
 @agent
@@ -60,6 +58,8 @@ class UBEV(TabularAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
+    _proven = True
+    certified = False  # nothing bounds the value of the policy from below
 
     delta: float = declare.delta()
     radius: str = parameter(
@@ -74,7 +74,8 @@ class UBEV(TabularAgent):
         else:
             failures = (9 if learned else 7) * pairs * H / self.delta
         counts: Counts = self.state
-        phi = radii(counts, self.radius == "stitched", math.log(failures))
+        phi = np.zeros(self._cells)
+        radii(counts, self.radius == "stitched", math.log(failures), phi)
         low, high = self.reward_range
         mean = counts.reward / np.maximum(counts.visits, 1)
         reward = np.where(counts.visits > 0, np.minimum(high, mean + (high - low) * phi), high)
@@ -83,8 +84,3 @@ class UBEV(TabularAgent):
         action, V = np.zeros((H, S), dtype=np.int64), np.empty((H + 1, S))
         optimistic(counts, bonus, limits, np.empty((0, 0)), False, action, np.empty((H, pairs)), V)
         return self._planned(action, V[0])
-
-    @property
-    def certified(self) -> bool:
-        """True: the bound is proven. There is no certificate, as nothing bounds the value of the policy from below."""
-        return True

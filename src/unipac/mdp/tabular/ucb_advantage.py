@@ -97,10 +97,11 @@ class UCBAdvantage(TabularAgent):
     """
 
     theorem: ClassVar[str] = "regret"
+    certified = False  # nothing bounds the value of the policy from below
 
     delta: float = declare.delta()
     total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is proven beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     reference_factor: float = parameter(
@@ -135,7 +136,7 @@ class UCBAdvantage(TabularAgent):
         return learn, (self.state, self._unit, iota, settled, *steps(episode))
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether the bound is proven, for deterministic rewards and ``total_episodes`` episodes."""
         return self.episodes <= self.total_episodes
 

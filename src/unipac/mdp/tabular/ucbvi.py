@@ -12,7 +12,7 @@
 Theorems 1 and 2: regret O~(H^{3/2} √(SAK)) and O~(H √(SAK)) with probability 1 − δ, for K known beforehand, the same
 transitions at all stages and known rewards. Not uniform-PAC: L grows with K.
 
-Beyond the paper, and not certified: rewards that are learned (their mean plus √(L/2N) replaces r), and
+Beyond the paper, and not proven: rewards that are learned (their mean plus √(L/2N) replaces r), and
 ``third_term=False``, the usual form in practice, as the third term does not fall below its cap for a very long time.
 ``homogeneous=False`` counts every stage by itself.
 """
@@ -69,10 +69,11 @@ class UCBVI(TabularAgent):
     """
 
     theorem: ClassVar[str] = "regret"
+    certified = False  # nothing bounds the value of the policy from below
 
     delta: float = declare.delta()
     total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the bonus is made; nothing is certified beyond"
+        check=check.count, words="K, for how many episodes the bonus is made; nothing is proven beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
     bonus: str = parameter(
@@ -118,7 +119,7 @@ class UCBVI(TabularAgent):
         return learn, (self.state, episode.state, self._counted(episode))
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether the bound is proven, with probability 1 − δ for ``total_episodes`` episodes."""
         covered = self._known is not None and len(self._known) == 1 and self.homogeneous
         return covered and self.third_term and self.episodes <= self.total_episodes

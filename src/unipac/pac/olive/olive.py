@@ -72,7 +72,7 @@ class OLIVE(PolicySearch):
         check.require(self._sizes(100)[2] <= MOST_SAMPLES, "eps", expected, self.eps)
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether the certificate is proven, if Q* is one of the functions."""
         return self.scale == 1.0
 
@@ -80,7 +80,7 @@ class OLIVE(PolicySearch):
         H, A, left = self._H, self._A, np.ones(len(self._F), dtype=bool)
         phi = self.eps / (12 * H * math.sqrt(self.rank))
         n, start = self._sizes(1)[0], Found(self._greedy[0], self._V[0, 0], np.zeros(self._S))
-        first = (yield Request([0], [n], start, self._proven(1.0)))[0, 0].sum(axis=(1, 2)) / n
+        first = (yield Request([0], [n], start, self._said(1.0)))[0, 0].sum(axis=(1, 2)) / n
         promised = self._V[:, 0] @ first
         t = 0
         while left.any():
@@ -88,24 +88,24 @@ class OLIVE(PolicySearch):
             _, n_eval, n = self._sizes(t)
             f = int(np.where(left, promised, -np.inf).argmax())
             arm, here = f * (H + 1), Found(self._greedy[f], self._V[f, 0], np.zeros(self._S))
-            steps = (yield Request([arm], [n_eval], here, self._proven(1.0)))[0]
+            steps = (yield Request([arm], [n_eval], here, self._said(1.0)))[0]
             errors = np.array([(steps[h] * self._residual(f, h)).sum() / n_eval for h in range(H)])
             if errors.sum() <= 5 * self.eps / 8:
-                return here, self._proven(max(float(errors.sum()) + 3 * self.eps / 8, 0.0))
+                return here, self._said(max(float(errors.sum()) + 3 * self.eps / 8, 0.0))
             h = int(errors.argmax())
-            steps = (yield Request([arm + h + 1], [n], here, self._proven(1.0)))[0, h]
+            steps = (yield Request([arm + h + 1], [n], here, self._said(1.0)))[0, h]
             for g in np.flatnonzero(left).tolist():
                 mine = np.arange(self._S), self._greedy[g, h]
                 left[g] = abs(A / n * (steps[mine] * self._residual(g, h)[mine]).sum()) <= phi
             left[f] = False
-        return here, self._proven(1.0)  # none is Q*: the assumption is refuted
+        return here, self._said(1.0)  # none is Q*: the assumption is refuted
 
     def _residual(self, f: int, h: int) -> Array:
         """f(s, a) − r − V_f(s'), (S, A, S)."""
         residual: Array = (self._F[f, h] - self._r[h])[..., None] - self._V[f, h + 1]
         return residual
 
-    def _proven(self, certificate: float) -> float:
+    def _said(self, certificate: float) -> float:
         return certificate if self.certified else math.nan
 
     def _sizes(self, t: int) -> tuple[int, int, int]:

@@ -55,7 +55,7 @@ class Search(Agent):
         raise NotImplementedError
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether certificates are proven under the assumptions of the search."""
         return True
 

@@ -281,7 +281,7 @@ def test_learning_from_a_gymnasium_environment(progress, capsys):
     """The returns are those of the environment; nearly optimal ones after some thousand episodes."""
     env = gymnasium.make("unipac/RiverSwim-v0", n_states=3, horizon=3)
     agent = unipac.NestedFLUTE(env.unwrapped.mdp.features, horizon=3, radius="mixture", bonus_scale=0.05)
-    returns = agent.learn(env, episodes=4000, seed=0, progress=progress)
+    returns = agent.learn(env, episodes=4000, seed=0, progress=progress).returns
     assert agent.episodes == 4000
     assert ("4000/4000" in capsys.readouterr().out) == progress
     # The mean of the last 2000 returns, each in [0, 3], is within 5 standard errors of V* = 0.2515 (H = 3).

@@ -42,6 +42,7 @@ class LinearAgent(EpisodicAgent):
     {parameters}
     """
 
+    traces_certificates = False
     _rule: ClassVar[int]
     """How transitions are spread over levels, as in ``linalg.levels``."""
 
@@ -129,9 +130,14 @@ class LinearAgent(EpisodicAgent):
     # -- questions to the agent ----------------------------------------------------------------
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """Whether every bound is proven to stay above Q*, with probability 1 − δ for all episodes."""
         return self._memory.settings.certified
+
+    @property
+    def certified(self) -> bool:
+        """Whether there are certificates; they are proven with the radius "finite" alone: for finitely many states."""
+        return self._proven and self.radius == "finite"
 
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage."""
@@ -183,8 +189,8 @@ class LinearAgent(EpisodicAgent):
     def certificate(self, observation: SupportsIndex) -> float:
         """How much worse than the best the policy of the next episode can be, if it starts in this state.
 
-        It holds with probability 1 − δ for all episodes at once. NaN unless the agent is certified with a
-        radius for finitely many states: nothing else is proven. Call it between episodes; it changes no choice.
+        It holds with probability 1 − δ for all episodes at once; NaN unless the agent is ``certified``. Call it
+        between episodes; it changes no choice.
         """
         return super().certificate(observation)
 

@@ -11,6 +11,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._parameters import ArrayParameter
+from unipac._warnings import warn
 from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_same, checked_features, told_by
@@ -94,7 +95,7 @@ class ValueAgent(EpisodicAgent):
         return bool(self.state.refuted[0] == 0)
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """True, however actions are chosen, unless the rewards of a feature were seen to differ."""
         return self.consistent
 
@@ -132,11 +133,13 @@ class ValueAgent(EpisodicAgent):
 
     def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
         """Play in parts: each time more room is needed, continue where it stopped."""
-        played, done = room_for(trace, self.horizon, self.n_states), 0
+        played, done, sure = room_for(trace, self.horizon, self.n_states), 0, self.consistent
         while done < len(states):
             self.state = states_of.with_room(self.state, self._rules)
             arguments = self.state, self._rules, world, states, uniforms, done, played
             done += self._ledger.run(kernels.play, *arguments)
+        if sure and not self.consistent:
+            warn(self.refutation, RuntimeWarning)
 
     # -- checks --------------------------------------------------------------------------------
 

@@ -243,5 +243,7 @@ def play(
         fresh = state.age[0] == FRESH
         played.fresh[k], anew = fresh, fresh or k == first
         n = play_one(played, world, k, starts[k], uniforms[k], state.action, state.bound, state.lower, anew)
+        if state.refuted[0] != 0:
+            played.certificate[k] = np.nan
         learn(state, rules, played.steps[0, :n], played.steps[1, :n], played.paid[:n], played.steps[2, :n])
     return starts.size - first

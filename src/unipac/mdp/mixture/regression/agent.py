@@ -12,9 +12,10 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._constants import LARGEST_GROWTH, NEGLIGIBLE, SMALLEST_RATIO
 from unipac._memory import require_room
+from unipac._warnings import warn
 from unipac.envs.play.simulation import World
 from unipac.linalg import ridge
-from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE, top
+from unipac.linalg.levels import MOST_LEVELS, NESTED, REFRESH_EVERY, SINGLE
 from unipac.linalg.soundness import check_factors, check_shape
 from unipac.mdp.mixture.regression import kernels, planning
 from unipac.mdp.mixture.regression.inputs import MixtureInputs
@@ -115,7 +116,7 @@ class MixtureAgent(MixtureInputs):
         return bool(self.state.refuted[0] == 0)
 
     @property
-    def certified(self) -> bool:
+    def _proven(self) -> bool:
         """True, however actions are chosen, unless an episode refuted the assumptions."""
         return self.consistent
 
@@ -147,7 +148,7 @@ class MixtureAgent(MixtureInputs):
                     m + 1, i + 1, int(state.size[m, i]), self._size_bound(i + 1), float(state.beta[m, i])
                 )
                 for m in range(self._stacks)
-                for i in range(top(kernels.stack(state, m)))
+                for i in range(kernels.levels_of(state, m))
             ]
 
     def _size_bound(self, level: int) -> float:
@@ -202,9 +203,12 @@ class MixtureAgent(MixtureInputs):
             return
         trace.level[:], trace.replanned[:] = 1, True
         played, k = (trace.gap, trace.reward, trace.bound, trace.certificate), 0
+        sure = self.consistent
         while k < len(states):
             self._make_room()
             k += self._ledger.run(planning.play, self.state, self._rules, world, states, uniforms, k, played)
+        if sure and not self.consistent:
+            warn(self.refutation, RuntimeWarning)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -238,7 +242,7 @@ class MixtureAgent(MixtureInputs):
         state.refuted[:] = saved.refuted
         members = np.cumsum(state.size, axis=1) if self._rule == NESTED else state.size
         for m in range(M):
-            S = top(kernels.stack(state, m))
+            S = kernels.levels_of(state, m)
             for i in range(S):
                 check_factors(
                     state.rows[m, i], self.regularization, float(members[m, i]), self._value_norm, 1.0

@@ -147,11 +147,17 @@ def stack(state: State, m: int) -> Levels:
 
 
 @jit
+def levels_of(state: State, m: int) -> int:
+    """The number of levels in use of one stack."""
+    return top(stack(state, m))
+
+
+@jit
 def most_levels(state: State) -> int:
     """The number of levels in use, of the stack that has most."""
     most = 1
     for m in range(state.size.shape[0]):
-        most = max(most, top(stack(state, m)))
+        most = max(most, levels_of(state, m))
     return most
 
 

@@ -159,6 +159,8 @@ def play(
         s = starts[k]
         gap[k] = world.optimal[s] - values[0, 0, s]
         bound[k], certificate[k] = state.bound[s], state.bound[s] - state.lower[0, s]
+        if state.refuted[0] != 0:
+            certificate[k] = np.nan
         reward[k] = 0.0
         for h in range(H):
             a = state.action[h, s]

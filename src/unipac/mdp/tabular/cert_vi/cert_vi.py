@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
@@ -52,6 +54,8 @@ class CertVI(TabularAgent):
     """
 
     theorem: ClassVar[str] = "uniform-PAC"
+    _proven = True
+    certified = True  # whatever rewards are seen: what they may refute is the bound on the number of mistakes
 
     ends: OptionalArrayParameter = parameter(
         default=None, words="states in which an episode is over, worth 0: numbers, or booleans (S,)"
@@ -117,11 +121,6 @@ class CertVI(TabularAgent):
             k += self._ledger.run(kernels.play, self.state, self._rules, world, states, uniforms, k, played)
 
     @property
-    def certified(self) -> bool:
-        """True: bounds and certificates are proven, however actions are chosen."""
-        return True
-
-    @property
     def consistent(self) -> bool:
         """False once counted rewards are not a function of (s, a, s'): then the number of mistakes is not bounded."""
         return not has_several_rewards(self.state.counts)
@@ -134,7 +133,8 @@ class CertVI(TabularAgent):
         """The policy that is best under the frequencies alone: it does not explore, and its bounds are proven."""
         with self._lock:
             state = kernels.renewed(kernels.copied(self.state), self._rules)
-        lower = kernels.recommend(state, self._rules, state.action)
+        lower = np.empty(self.n_states)
+        kernels.recommend(state, self._rules, state.action, lower)
         return Recommendation(TablePolicy(state.action), state.bound, lower)
 
     def _saved(self) -> kernels.State:

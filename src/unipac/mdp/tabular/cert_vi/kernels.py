@@ -230,8 +230,8 @@ def play(
 
 
 @jit
-def recommend(state: State, rules: Rules, action: Integers) -> Array:
-    """Fill the ``action`` (H, S) that is best under the frequencies; returns a lower bound (S,) on its value."""
+def recommend(state: State, rules: Rules, action: Integers, lower: Array) -> None:
+    """Fill the ``action`` (H, S) that is best under the frequencies, and the ``lower`` bound (S,) on its value."""
     thresholds(state, rules, True)
     limits = with_means(state.counts, rules, rules.lower, 0.0)
     if rules.rewards == MEANS:
@@ -242,8 +242,7 @@ def recommend(state: State, rules: Rules, action: Integers) -> Array:
     stage = estimated(state.counts, limits, action, V)
     limits = with_means(state.counts, rules, rules.lower, -1.0)
     pessimistic(state.counts, state.below, rules.rewards == OUTCOMES, limits, action, stage, V)
-    lower: Array = V[0].copy()
-    return lower
+    lower[:] = V[0]
 
 
 def saved(state: State) -> State:

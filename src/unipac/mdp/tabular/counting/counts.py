@@ -69,19 +69,11 @@ def trimmed(counts: Counts) -> Counts:
     return counts._replace(**{name: getattr(counts, name)[:used] for name in names})
 
 
-@jit
 def at(counts: Counts, times: Integers, reward: Array) -> Counts:
     """The counts at an earlier moment, from how often the first outcomes had come and the sums of rewards."""
     used = len(times)
     first, kinds, visits = counts.first.copy(), np.zeros_like(counts.kinds), np.zeros_like(counts.visits)
-    for cell in range(first.size):
-        while first[cell] >= used:  # outcomes that came later stand in front
-            first[cell] = counts.other[first[cell]]
-        e = first[cell]
-        while e >= 0:
-            kinds[cell] += 1
-            visits[cell] += times[e]
-            e = counts.other[e]
+    _count_anew(counts.other, times, first, kinds, visits)
     return Counts(
         visits,
         reward.copy(),
@@ -93,6 +85,19 @@ def at(counts: Counts, times: Integers, reward: Array) -> Counts:
         counts.other[:used].copy(),
         np.full(1, used),
     )
+
+
+@jit
+def _count_anew(other: Integers, times: Integers, first: Integers, kinds: Integers, visits: Integers) -> None:
+    """Leave out outcomes that came later, and count the kinds and visits of the others."""
+    for cell in range(first.size):
+        while first[cell] >= times.size:  # outcomes that came later stand in front
+            first[cell] = other[first[cell]]
+        e = first[cell]
+        while e >= 0:
+            kinds[cell] += 1
+            visits[cell] += times[e]
+            e = other[e]
 
 
 @jit
