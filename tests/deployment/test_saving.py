@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import signal
 import threading
 import time
 import tracemalloc
@@ -214,6 +215,37 @@ def test_nobody_waits_for_the_disk(tmp_path, monkeypatch):
     found = unipac.Deployment.load(tmp_path / "0.npz")  # as it was when it was saved
     with pytest.raises(unipac.deployment.Unknown):
         found.reward("more 0", 0.5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("times", [15, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_kill_during_save_leaves_a_whole_file(times, tmp_path):
+    """Killed at any moment, a process that decides and saves leaves a file that loads, and no older one."""
+    path, rng, left, last = tmp_path / "d.npz", np.random.default_rng(1), 0, 0
+    unipac.Deployment(unipac.OFUL(2)).save(path)
+    for _ in range(times):
+        d = unipac.Deployment.load(path)
+        assert d.agent.rounds >= last
+        last = d.agent.rounds
+        if last > 300:  # files stay small
+            d, last = unipac.Deployment(unipac.OFUL(2)), 0
+            d.save(path, replace=True)
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    d.reward(d.decide(None, X).id, 0.5)
+                    d.save(path)
+            finally:
+                os._exit(1)
+        time.sleep(float(rng.uniform(0.002, 0.03)))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        left += len([*tmp_path.iterdir()]) > 1
+    d = unipac.Deployment.load(path)
+    d.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["d.npz"]  # what was left is gone
+    assert left > times / 25  # so often at least it was in the middle of writing
 
 
 # -- crafted files ---------------------------------------------------------------------------------

@@ -285,12 +285,11 @@ class Deployment:
         X = action_array("actions", given, self._agent.dim)
         check_norms("actions", X, self._agent.action_norm)
         with self._lock:
-            agent = self._agent
-            check.require(agent._proven, "agent", "certified, for verdicts", agent)
-            verdict, changes, refuted = self._settling.ask(agent, X, labels, accuracy, self._seq)
+            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
+            verdict, changes, refuted = self._settling.ask(self._agent, X, labels, accuracy, self._seq)
             commit([*changes, *(self._noted({"kind": "refute"}) if refuted else ())])
             if refuted:
-                agent._warn_of_refutation()
+                self._agent._warn_of_refutation()
             return verdict
 
     # -- copies and files ----------------------------------------------------------------------
