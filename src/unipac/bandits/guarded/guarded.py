@@ -26,7 +26,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._parameters import Converted
-from unipac.bandits.guarded import kernels, learning, state
+from unipac.bandits.guarded import learning, state
 from unipac.bandits.protocol.agent import BanditAgent, Step
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets.state import State
