@@ -105,6 +105,8 @@ def _use_bandit(agent: type[Any], folder: Path) -> None:
     for instance in (envs.sphere(dim, 4), envs.soare(dim)):  # with changing actions, and with fixed ones
         ways = _bandit_ways(instance, folder)
         made += _tried(functools.partial(_made, agent, instance), ways)
+        if "tight" in inspect.signature(agent).parameters:
+            made += _tried(functools.partial(_made, agent, instance, tight=False), ways)
         if "fixed_actions" in inspect.signature(agent).parameters:
             fixed = _first_actions(instance)
             made += _tried(functools.partial(_made, agent, instance, fixed_actions=fixed), ways)
