@@ -56,7 +56,7 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
-    compiled = numba.njit(error_model="numpy", **options)(function)
+    compiled = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if hasattr(compiled, "_cache"):  # it has none where compilation is switched off
         with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
             compiled._cache = _Kept(function)

@@ -1,19 +1,21 @@
-"""Compile all kernels of the library in advance, by calling every method of every registered agent.
+"""Compile kernels of the library in advance, by calling every method of registered agents.
 
 Otherwise a kernel is compiled when it is first used, and the user waits for seconds in the middle of other work.
 After `warm` the kernels are on disk, for every process that uses the same folder (see ``unipac._jit``). There is
-no list of kernels: `warm` tries on each agent whatever its kind can do, and skips what the agent refuses.
+no list of kernels: `warm` tries on each agent whatever its kind can do, also with parameters for which kernels are
+compiled once more (`VARIANTS`), and skips what the agent refuses.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import inspect
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +26,38 @@ from unipac.registry import AGENTS
 
 ROUNDS = 8
 
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"bonus_scale": 0.5},
+    {"tight": False},
+    {"misspecification": 0.1},
+    {"regularization": 0.7},
+    {"radius": "mixture"},
+    {"radius": "ball"},
+    {"reward_range": (-1.0, 1.0)},
+    {"ends": [2]},
+    {"homogeneous": True},
+    {"reward_values": "many"},
+    {"rewards": np.full((3, 2), 0.5)},
+    {"replan": "lazy", "bonus_scale": 0.5},
+)
+"""Parameters that may need kernels of their own; an agent takes those that it has."""
+
 Way = Callable[[Any], object]
 
+_ZERO = np.zeros(1, dtype=np.int64)
 
-def warm(progress: bool = False) -> str:
-    """Compile all kernels, and return a sentence that names their folder; ``progress`` shows a bar.
 
-    It takes a minute or two, or some seconds if everything was compiled before.
+def warm(names: Iterable[str] = (), progress: bool = False) -> str:
+    """Compile the kernels of some agents, by default of all, and return a sentence that names their folder.
+
+    Args:
+        names: of registered agents; of instances and deployments, only those kernels are compiled that these need.
+        progress: show a bar.
     """
+    chosen = {name: _registered(name) for name in names}
     with _jit.silently(), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        for _, work in _shown(list(_steps(Path(folder))), progress):
+        for _, work in _shown(list(_steps(chosen, Path(folder))), progress):
             work()
     kept = _jit.cache_folder()
     if kept is None:
@@ -45,11 +68,24 @@ def warm(progress: bool = False) -> str:
     return f"Compiled kernels are kept in {kept}"
 
 
-def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+def _registered(name: str) -> type[Any]:
+    if name not in AGENTS:
+        near = difflib.get_close_matches(name, AGENTS, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `unipac list` has all of them"
+        raise ValueError(f"agent must be one of the registered ones, got {name!r}{hint}")
+    agent: type[Any] = AGENTS[name]
+    return agent
+
+
+def _steps(chosen: Mapping[str, type[Any]], folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     """The steps of the work, each with its name."""
-    yield "instances", _use_instances
-    for name, agent in AGENTS.items():
+    if not chosen:
+        yield "instances", _use_instances
+    agents = chosen or AGENTS
+    for name, agent in agents.items():
         yield name, functools.partial(_KINDS[agent.kind], agent, folder)
+    if any(agent.kind == "bandit" for agent in agents.values()):
+        yield "deployments", _use_deployment
 
 
 def _shown(
@@ -105,12 +141,30 @@ def _use_bandit(agent: type[Any], folder: Path) -> None:
     for instance in (envs.sphere(dim, 4), envs.soare(dim)):  # with changing actions, and with fixed ones
         ways = _bandit_ways(instance, folder)
         made += _tried(functools.partial(_made, agent, instance), ways)
-        if "tight" in inspect.signature(agent).parameters:
-            made += _tried(functools.partial(_made, agent, instance, tight=False), ways)
+        for parameters in _variants(agent):
+            _tried(functools.partial(_made, agent, instance, **parameters), ways)
         if "fixed_actions" in inspect.signature(agent).parameters:
             fixed = _first_actions(instance)
             made += _tried(functools.partial(_made, agent, instance, fixed_actions=fixed), ways)
     _require_made(agent, made)
+
+
+def _variants(agent: type[Any]) -> list[dict[str, Any]]:
+    """Those of the variants whose parameters an agent has."""
+    accepted = set(inspect.signature(agent).parameters)
+    return [parameters for parameters in VARIANTS if set(parameters) <= accepted]
+
+
+def _use_deployment() -> None:
+    """Decide and learn until the drift alarm compares blocks."""
+    from unipac import OFUL, Deployment
+    from unipac.deployment.drift import EVERY, ROUNDS_PER_DIM
+
+    deployment = Deployment(OFUL(1))
+    for k in range(2 * ROUNDS_PER_DIM + EVERY):
+        deployment.decide(None, [[1.0], [0.5]], id=k)
+        deployment.reward(k, 0.5)
+    deployment.settled([[1.0], [0.5]], eps=0.1)
 
 
 def _first_actions(instance: Any) -> Any:
@@ -165,6 +219,8 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         lambda a: _one_step(a, truncated=True),
         lambda a: a.certificate(0),
         lambda a: a.policy()(0, 1),
+        lambda a: a.recommended(),
+        lambda a: a.absorb((_ZERO, _ZERO, _ZERO, np.zeros(1), _ZERO)),
         lambda a: a.levels(),
         lambda a: _save_and_load(a, folder),
     ]
@@ -178,8 +234,11 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
     accepted = set(inspect.signature(agent).parameters)
     arguments |= {"total_episodes": 100} if "total_episodes" in accepted else {}
     made = int(_tried(lambda: _made(agent, mdp), ways))
+    for parameters in _variants(agent):
+        _tried(functools.partial(_made, agent, mdp, **parameters), ways)
     if set(arguments) <= accepted:
         made += _tried(lambda: agent(**arguments), ways)
+        _tried(lambda: agent(**arguments, bonus_scale=0.5, replan="lazy"), ways)
     env.close()
     _require_made(agent, made)
 

@@ -115,11 +115,21 @@ def test_the_list_has_every_agent_with_what_is_proven(monkeypatch):
 def test_warm_says_where_the_kernels_are(monkeypatch):
     warmed = []
     module = types.ModuleType("unipac._warm")
-    module.warm = lambda progress: warmed.append(progress) or "Compiled kernels are kept in /somewhere [x]"
+    said = "Compiled kernels are kept in /somewhere [x]"
+    module.warm = lambda names, progress: warmed.append((list(names), progress)) or said
     monkeypatch.setitem(sys.modules, "unipac._warm", module)
     monkeypatch.setattr(unipac, "_warm", module, raising=False)
     assert command("warm").output == "Compiled kernels are kept in /somewhere [x]\n"
-    assert warmed == [True]
+    command("warm", "Guarded", "LinUCB")
+    assert warmed == [([], True), (["Guarded", "LinUCB"], True)]
+
+
+def test_warm_names_an_agent_that_is_near():
+    done = command("warm", "NestedOfUL")
+    assert done.exit_code == 2
+    assert (
+        "agent must be one of the registered ones, got 'NestedOfUL'; did you mean NestedOFUL" in done.output
+    )
 
 
 @pytest.mark.parametrize(

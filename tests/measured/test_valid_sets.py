@@ -3,8 +3,8 @@
 In every round he offers the direction in which the estimate is wrong, its opposite, the widest direction and a random
 one, of lengths from 0.05 to 1, and he chooses the error of a reward that need not be linear, against the estimate.
 Null hypothesis: a run ever leaves a set, is refuted, or has a certificate below a gap, with probability at most δ. It
-is rejected when so many of 300 runs do that the exact binomial probability is below 1e-6, the false-alarm rate. Negative
-controls: told a quarter of the noise, or a tenth of the misspecification, the same test rejects.
+is rejected when so many of 300 runs do that the exact binomial probability is below 1e-6, the false-alarm rate.
+Negative controls: told a quarter of the noise, the same test rejects.
 """
 
 import warnings

@@ -1,9 +1,13 @@
 """After ``warm`` nothing is left to compile."""
 
+from pathlib import Path
+
 import pytest
 
 import unipac
 from helpers.processes import COUNT, finished, run
+
+TESTS = Path(__file__).parents[1]
 
 USE = f"""
 {COUNT}
@@ -73,26 +77,41 @@ print(*compiled)
 WARM = f"""
 {COUNT}
 import unipac._warm as w
-w.AGENTS = {{{{n: w.AGENTS[n] for n in {{names}}}}}}
-print(w.warm())
+print(w.warm({{names}}))
 print(len(compiled))
 """
 
+CONTRACT = f"""
+{COUNT}
+import sys
+sys.path[:0] = {[str(TESTS), str(TESTS / "contract")]!r}
+import test_handed_over as contract
+for case in contract.CASES.values():
+    contract.use(case)
+print(*compiled)
+"""
 
-def check(names, folder):
+
+def warmed(names, folder):
     said, compiled = run(WARM.format(names=names), NUMBA_CACHE_DIR=folder).splitlines()
     assert said == f"Compiled kernels are kept in {folder}"
-    assert int(compiled) > 50
-    assert run(USE.format(names=names), NUMBA_CACHE_DIR=folder).split() == []
+    return int(compiled)
 
 
 def test_another_process_compiles_nothing_after_warm(tmp_path):
-    check(["UBEV"], tmp_path)
+    assert 20 < warmed(["UBEV"], tmp_path) < 100
+    assert run(USE.format(names=["UBEV"]), NUMBA_CACHE_DIR=tmp_path).split() == []
 
 
 @pytest.mark.slow
 def test_another_process_compiles_nothing_after_warm_for_every_agent(tmp_path):
-    check([*unipac.AGENTS], tmp_path)
+    """Neither for ordinary use nor for that of the contract, with parameters of all kinds."""
+    assert warmed([], tmp_path) > 200
+    assert run(USE.format(names=[*unipac.AGENTS]), NUMBA_CACHE_DIR=tmp_path).split() == []
+    assert {*run(CONTRACT, NUMBA_CACHE_DIR=tmp_path).split()} <= {
+        "reward_of",
+        "sample",
+    }  # which the test itself calls
 
 
 def test_progress_without_rich_is_a_line_for_each_step():

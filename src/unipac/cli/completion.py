@@ -31,6 +31,13 @@ def engines(incomplete: str) -> list[tuple[str, str]]:
     return [pair for pair in descriptions.items() if pair[0].startswith(incomplete)]
 
 
+def agents(incomplete: str) -> list[str]:
+    """Registered agents."""
+    from unipac.registry import AGENTS
+
+    return [name for name in AGENTS if name.startswith(incomplete)]
+
+
 def data_sets(incomplete: str) -> list[str]:
     """Data sets that can be fetched."""
     from unipac.data.files import FILES

@@ -42,10 +42,14 @@ def main() -> None:
             from unipac.cli import app as cli
 
             cli.app(prog_name="unipac")
-        elif sys.argv[1:] == ["warm"]:  # it needs no extras, so an image without them can be warmed
+        elif sys.argv[1:2] == ["warm"]:  # it needs no extras, so an image without them can be warmed
             from unipac._warm import warm
 
-            print(warm(progress=True))
+            try:
+                print(warm(sys.argv[2:], progress=True))
+            except ValueError as error:
+                _complain(str(error))
+                code = USAGE
         else:
             raise ModuleNotFoundError(name=missing)  # now rather than when the first figure is drawn
     except SystemExit as end:

@@ -88,7 +88,7 @@ def top(levels: Levels) -> int:
     return 1
 
 
-@jit
+@inlined
 def threshold(level: int) -> float:
     """4^-l, and a hair: a squared width up to here passes the test of level l (Alg. 1 line 10)."""
     return float(_THRESHOLDS[level])
@@ -112,7 +112,7 @@ def level_in(rows: Array, x: Array, S: int) -> int:
     return level
 
 
-@jit
+@inlined
 def share(width2: float, level: int, times: int) -> int:
     """How many of ``times`` equal rounds belong to a level in which their width² is ``width2``.
 

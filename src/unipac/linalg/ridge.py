@@ -36,7 +36,7 @@ import math
 import numpy as np
 
 from unipac._arrays import Array
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 
 
 @jit
@@ -49,7 +49,7 @@ def reset(rows: Array, regularization: float) -> None:
         rows[i, i + 1] = math.sqrt(regularization)
 
 
-@jit
+@inlined
 def copy(source: Array, target: Array) -> None:
     """Copy entry by entry, since Numba takes seconds to compile an assignment of arrays."""
     for i in range(source.shape[0]):
@@ -120,7 +120,7 @@ def _add_row(rows: Array, i: int, u: float, w: Array) -> None:
             w[j] += rows[i, j] * u
 
 
-@jit
+@inlined
 def add(rows: Array, x: Array, y: float, times: float, below: Array) -> None:
     """Add ``times`` equal rounds (x, y); ``below``, of size d + 2, receives the remainder of the row below."""
     d = x.size
@@ -186,7 +186,7 @@ def push(rows: Array, times: float, below: Array) -> None:
         below[j] *= root
 
 
-@jit
+@inlined
 def refresh(rows: Array) -> None:
     """Recompute M from R.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from unipac._jit import jit
+from unipac._jit import inlined
 from unipac.theory import mdp_radii, radii
 
-theorem = jit(radii._theorem)
-determinant = jit(radii._determinant)
-mixture = jit(radii._mixture)
-level_delta = jit(radii._level_delta)
-scaled = jit(radii._scaled)
-forecast = jit(radii._forecast)
-flute_finite = jit(mdp_radii._flute_finite)
+theorem = inlined(radii._theorem)
+determinant = inlined(radii._determinant)
+mixture = inlined(radii._mixture)
+level_delta = inlined(radii._level_delta)
+scaled = inlined(radii._scaled)
+forecast = inlined(radii._forecast)
+flute_finite = inlined(mdp_radii._flute_finite)

@@ -63,7 +63,7 @@ def workspace(n: int, d: int, capacity: int) -> Work:
 _workspace = jit(workspace)
 
 
-@jit
+@inlined
 def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, int, int]:
     """Row to be played, or -1 if the heuristic may pick from ``work.alive``; level; how many; last level used."""
     n, d = X.shape
@@ -136,14 +136,14 @@ def _difference(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
     return simd.total(m), simd.total(q)
 
 
-@jit
+@inlined
 def look(levels: Levels, X: Array, work: Work) -> None:
     """Evaluate all actions on all data."""
     once = int(np.int64(1))
     evaluate_all(levels.rows, once, once, X, int(np.int64(0)), X.shape[0], work.means, work.all_width2)
 
 
-@jit
+@inlined
 def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
     """What a heuristic that is a single regression on all data, with the radius of its own, picks from the alive."""
     own = Levels(levels.rows, levels.logdet, work.radius, levels.size, levels.rotations)
@@ -158,7 +158,7 @@ def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
     return best
 
 
-@jit
+@inlined
 def verdict(
     levels: Levels, rules: Rules, sets: Array | None, spare: Array, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
@@ -247,7 +247,8 @@ def decide(
     work: Work,
 ) -> tuple[int, int, float, float, float, float, float, bool]:
     """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
-    k, level, count, last = look_and_guard(levels, X, work)
+    look(levels, X, work)
+    k, level, count, last = guard(levels, closed_levels(levels.rows), X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
     mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, sets, spare, X, k, last, work)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unipac._arrays import Array
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack, ridge
@@ -62,7 +62,7 @@ def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
         levels.beta[i] = _mixture(levels.logdet[i], delta, rules.noise, rules.norm, rules.regularization)
 
 
-@jit
+@inlined
 def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
     """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
     while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
@@ -115,7 +115,7 @@ def learn_one(
         learn_sets(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
 
 
-@jit
+@inlined
 def learn(
     levels: Levels,
     closed: int,

@@ -155,7 +155,8 @@ def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
     levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
     compiled.set_radii(levels, rules, 0, 0)
-    compiled.close(levels, 0, rounds, rules)
+    if len(levels.size) > 2:  # else none is closed, and no kernel is needed to know it
+        compiled.close(levels, 0, rounds, rules)
     return levels
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from unipac._jit import jit
+from unipac._jit import inlined
 
 REFUTED = 1e-12
 """Relative margin by which a lower bound must exceed an upper one to be more than rounding."""
@@ -26,7 +26,7 @@ class Verdict(NamedTuple):
     refuted: bool
 
 
-@jit
+@inlined
 def contradict(lcb: float, ucb: float, reach: float) -> bool:
     """Whether bounds on an expected reward refute the assumptions: they cross, or leave ±``reach``, which is S L."""
     crossed = lcb > ucb + (REFUTED * max(abs(lcb), abs(ucb)) + UNDERFLOW)

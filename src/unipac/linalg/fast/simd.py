@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model
 
 from unipac._arrays import Array
-from unipac._jit import intrinsic
 
 Lanes = Array
 
@@ -114,79 +113,70 @@ def _pairs(builder: Any, a: Any, b: Any, even: list[int], odd: list[int]) -> Any
     return builder.fadd(_shuffled(builder, a, b, even), _shuffled(builder, a, b, odd))
 
 
-@intrinsic
-def _zero(typing: Any) -> Any:
-    return _lanes(), lambda context, builder, sig, args: ir.Constant(_VECTOR, [0.0] * WIDTH)
+Emit = Callable[[Any, Any, Any, Any], Any]
 
 
-@intrinsic
-def _load(typing: Any, array: Any, start: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        entry = _entry(context, builder, sig.args[0], args[0], args[1])
-        return builder.load(builder.bitcast(entry, _VECTOR.as_pointer()), align=8)
+def _compiled_to(function: Callable[..., Any], result: Any, *kinds: Any) -> Callable[[Emit], Emit]:
+    """Compile calls of a function to what the decorated one emits; arguments are of these types, or arrays.
 
-    return _lanes(array, types.intp), emit
+    An ``overload`` would do the same, but each would be one more function for Numba to compile.
+    """
 
+    @infer_global(function)
+    class Signature(AbstractTemplate):  # type: ignore[misc]  # Numba has no types
+        def generic(self, args: Any, kws: Any) -> Any:
+            taken = [arg if kind is types.Array else kind for arg, kind in zip(args, kinds, strict=True)]
+            return signature(result, *taken)
 
-@intrinsic
-def _gather(typing: Any, array: Any, start: Any, stride: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        vector, index = _UNDEFINED, args[1]
-        for lane in range(WIDTH):
-            number = builder.load(_entry(context, builder, sig.args[0], args[0], index))
-            vector = _with(builder, vector, number, lane)
-            index = builder.add(index, args[2])
-        return vector
-
-    return _lanes(array, types.intp, types.intp), emit
+    return cast(Callable[[Emit], Emit], lower_builtin(function, *kinds))
 
 
-@intrinsic
-def _store(typing: Any, array: Any, start: Any, a: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        entry = _entry(context, builder, sig.args[0], args[0], args[1])
-        builder.store(args[2], builder.bitcast(entry, _VECTOR.as_pointer()), align=8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, _lanes), emit
+@_compiled_to(zero, _lanes)
+def _zero(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 
-@intrinsic
-def _add_product(typing: Any, a: Any, number: Any, b: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
-        return builder.call(function, [_spread(builder, args[1]), args[2], args[0]])
-
-    return _lanes(_lanes, types.float64, _lanes), emit
+@_compiled_to(load, _lanes, types.Array, types.intp)
+def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    entry = _entry(context, builder, sig.args[0], args[0], args[1])
+    return builder.load(builder.bitcast(entry, _VECTOR.as_pointer()), align=8)
 
 
-@intrinsic
-def _sums(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        ab = _pairs(builder, args[0], args[1], [0, 4, 2, 6], [1, 5, 3, 7])
-        cd = _pairs(builder, args[2], args[3], [0, 4, 2, 6], [1, 5, 3, 7])
-        return _pairs(builder, ab, cd, [0, 1, 4, 5], [2, 3, 6, 7])
-
-    return _lanes(_lanes, _lanes, _lanes, _lanes), emit
-
-
-@intrinsic
-def _total(typing: Any, a: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        lane = [builder.extract_element(args[0], ir.Constant(_int32, k)) for k in range(WIDTH)]
-        return builder.fadd(builder.fadd(lane[0], lane[1]), builder.fadd(lane[2], lane[3]))
-
-    return types.float64(_lanes), emit
+@_compiled_to(gather, _lanes, types.Array, types.intp, types.intp)
+def _gather(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vector, index = _UNDEFINED, args[1]
+    for lane in range(WIDTH):
+        number = builder.load(_entry(context, builder, sig.args[0], args[0], index))
+        vector = _with(builder, vector, number, lane)
+        index = builder.add(index, args[2])
+    return vector
 
 
-overload(zero)(lambda: lambda: _zero())
-overload(load)(lambda array, start: lambda array, start: _load(array, start))
-overload(gather)(lambda array, start, stride: lambda array, start, stride: _gather(array, start, stride))
-overload(store)(lambda array, start, a: lambda array, start, a: _store(array, start, a))
-overload(add_product)(lambda a, number, b: lambda a, number, b: _add_product(a, number, b))
-overload(sums)(lambda a, b, c, d: lambda a, b, c, d: _sums(a, b, c, d))
-overload(total)(lambda a: lambda a: _total(a))
+@_compiled_to(store, types.void, types.Array, types.intp, _lanes)
+def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    entry = _entry(context, builder, sig.args[0], args[0], args[1])
+    builder.store(args[2], builder.bitcast(entry, _VECTOR.as_pointer()), align=8)
+    return context.get_dummy_value()
+
+
+@_compiled_to(add_product, _lanes, _lanes, types.float64, _lanes)
+def _add_product(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
+    return builder.call(function, [_spread(builder, args[1]), args[2], args[0]])
+
+
+@_compiled_to(sums, _lanes, _lanes, _lanes, _lanes, _lanes)
+def _sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    ab = _pairs(builder, args[0], args[1], [0, 4, 2, 6], [1, 5, 3, 7])
+    cd = _pairs(builder, args[2], args[3], [0, 4, 2, 6], [1, 5, 3, 7])
+    return _pairs(builder, ab, cd, [0, 1, 4, 5], [2, 3, 6, 7])
+
+
+@_compiled_to(total, types.float64, _lanes)
+def _total(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    lane = [builder.extract_element(args[0], ir.Constant(_int32, k)) for k in range(WIDTH)]
+    return builder.fadd(builder.fadd(lane[0], lane[1]), builder.fadd(lane[2], lane[3]))
 
 
 def _define(operation: Callable[..., Any], instruction: str) -> None:
