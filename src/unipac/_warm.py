@@ -28,6 +28,8 @@ ROUNDS = 8
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"bonus_scale": 0.5},
+    {"tight": False},
+    {"misspecification": 0.1},
     {"regularization": 0.7},
     {"radius": "mixture"},
     {"radius": "ball"},

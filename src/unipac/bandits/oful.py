@@ -26,8 +26,10 @@ class OFUL(TightAgent):
 
     >>> agent = OFUL(2, noise=0.1)
     >>> decision = agent.choose([[1.0, 0.0], [0.0, 0.5]])
-    >>> decision.index, decision.width, decision.ucb   # 0.1 √(2 log 20) + 1
-    (0, 1.0, 1.244775)
+    >>> decision.index, decision.width, decision.ucb   # before the first round: S ‖x‖
+    (0, 1.0, 1.0)
+    >>> OFUL(2, noise=0.1, tight=False).choose([[1.0, 0.0], [0.0, 0.5]]).ucb      # 0.1 √(2 log 20) + 1
+    1.244775
     """
 
     theorem: ClassVar[str] = "regret"

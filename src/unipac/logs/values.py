@@ -86,7 +86,7 @@ def value(*arguments: Any, by: str = "model", **options: Any) -> Any:
         >>> log = Log(arms, index=[0, 1] * 500, rewards=[0.2, 0.7] * 500, propensities=[0.5] * 1000)
         >>> known = value(OFUL(2, noise=0.5), log, policy=lambda actions: 1)
         >>> known.estimate, known.lower, known.upper
-        (0.699, 0.558, 0.839)
+        (0.699, 0.619, 0.780)
         >>> known.certified
         True
         >>> known = value(log, lambda actions: 1, by="weights", reward_range=(0, 1))

@@ -81,7 +81,7 @@ def scaled(logdet: float, step: int, delta: float, *, noise: float = 1.0) -> flo
     (Theorem A of ``docs/theory/sets.md``); so ℓ may follow the data, while λ stays small.
 
     >>> scaled(logdet=3.0, step=1, delta=0.05, noise=0.5)   # 0.5 √(3 + 2 log(6/0.05))
-    1.772778
+    1.773061
     """
     return _scaled(
         check.nonnegative("logdet", logdet),
@@ -105,7 +105,7 @@ def forecast(
     reward (Theorem B of ``docs/theory/sets.md``). NaN if E is so small that the assumptions are refuted.
 
     >>> forecast(excess=0.5, delta=0.05, noise=0.5, regularization=0.1)   # √(0.1 + 0.5 log 20 + 0.5)
-    1.448013
+    1.448401
     """
     squared = _forecast(
         check.real("excess", excess), 0.0, 0.0, 0.0, 0.0, 0.0,

@@ -28,7 +28,7 @@ class Block:
         """E: the loss of the forecasts beyond that of the regression, by its definition, row by row."""
         mean, w2 = float(self.theta() @ x), float(x @ np.linalg.solve(self.sigma(), x))
         q = min(max(mean, self.low), self.high)
-        if not self.point and (times > 1 or w2 > 1.0):
+        if not self.point and (times > 1 or (w2 > 1.0 and self.high == math.inf)):
             self.E += self.noise**2 * math.log(1 + times * w2)
         else:
             self.E += times * (y - q) ** 2 - times * (y - mean) ** 2 / (1 + times * w2)

@@ -187,8 +187,8 @@ def _verdict(
     refuted = False
     if known is not None:
         tight.look(known.sets, X, known.work)
-        upper, lower = interval(known.sets, known.rules, X, k, known.work)
-        if upper < ucb:
+        upper, lower, by_sets = interval(known.sets, known.rules, X, k, known.work)
+        if by_sets < ucb:
             mean = known.work.values[k, tight.MEAN]
             width = math.sqrt(known.work.values[k, tight.WIDTH2])
         ucb, lcb = min(ucb, upper), max(lcb, lower)

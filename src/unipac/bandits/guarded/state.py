@@ -92,12 +92,13 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
 def decide(agent: Any, X: Array) -> tuple[int, int, float, float, float, float, float, bool]:
     """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
     levels, rules, inner = agent.state.levels, agent._rules, agent._inner
-    sets, work = agent._scratch.sets(agent.state, len(X)), agent._scratch.choosing(levels, len(X))
+    sets, spare = agent._scratch.sets(agent.state, len(X))
+    work = agent._scratch.choosing(levels, len(X))
     if agent._shared:
-        return kernels.decide(levels, rules, *sets, inner._confidence, X, work)
+        return kernels.decide(levels, rules, sets, spare, inner._confidence, X, work)
     k, level, count, last = kernels.look_and_guard(levels, X, work)
     k = picked(inner, X, work.alive[:count]) if k < 0 else k
-    return k, level, *kernels.verdict(levels, rules, *sets, X, k, last, work)
+    return k, level, *kernels.verdict(levels, rules, sets, spare, X, k, last, work)
 
 
 def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:

@@ -140,8 +140,8 @@ def _decide(
     else:
         ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
         mean, width = s.means[attained], math.sqrt(s.width2[attained])
-    upper, lower = interval(sets, rules, X, k, work)
-    if upper < ucb:
+    upper, lower, by_sets = interval(sets, rules, X, k, work)
+    if by_sets < ucb:
         mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
     ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
     reach = confidence.norm * confidence.action_norm + zeta

@@ -83,8 +83,8 @@ class Bounds(NamedTuple):
     """What is known of each of n actions.
 
     >>> from unipac import OFUL
-    >>> OFUL(2, noise=0.1).bounds([[1.0, 0.0], [0.0, 0.5]]).ucb      # 0.1 √(2 log 20) + 1, and half of it
-    array([1.24477468, 0.62238734])
+    >>> OFUL(2, noise=0.1).bounds([[1.0, 0.0], [0.0, 0.5]]).ucb      # before the first round: S ‖x‖
+    array([1. , 0.5])
     """
 
     mean: Array

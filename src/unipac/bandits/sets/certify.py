@@ -39,17 +39,17 @@ from unipac.linalg.fast.evaluate import evaluate_all
 
 
 @inlined
-def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float]:
-    """The least upper and the greatest lower bound of the expected reward of action k, by A, B and S‖x‖."""
+def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float, float]:
+    """Bounds of the expected reward of action k: upper and lower by A, B and S‖x‖, and upper by A and B alone."""
     b, width2 = work.block[k], work.values[k, WIDTH2]
     mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
     zeta = rules.zetas[sets.status[0]]
     a = half_a(sets, rules, b, work.images, k, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
     ball = rules.norm * length(X, k)
-    upper = min(min(mean + a, mixed + f), ball)
+    upper = min(mean + a, mixed + f)
     lower = max(max(mean - a, mixed - f), -ball)
-    return upper + zeta, lower - zeta
+    return min(upper, ball) + zeta, lower - zeta, upper + zeta
 
 
 @inlined
@@ -193,11 +193,10 @@ def bound_all(memory: Array, spare: Array, rows: Array, level: int, c: float, X:
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
     for k in range(n):
-        upper, lower = interval(sets, rules, X, k, work)
-        out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+        upper, lower, by_sets = interval(sets, rules, X, k, work)
         bonus = c * math.sqrt(width2[k]) + zeta
-        if means[k] + bonus < upper:
-            upper = means[k] + bonus
-            out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
-        out[2, k], out[3, k] = upper, max(lower, means[k] - bonus)
+        out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
+        if by_sets < means[k] + bonus:
+            out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+        out[2, k], out[3, k] = min(upper, means[k] + bonus), max(lower, means[k] - bonus)
     return -1

@@ -68,7 +68,8 @@ def learn(
     r = y - mean
     weight = float(times)
     gain = weight * width2
-    if rules.zetas[rules.zetas.size - 1] == 0.0 and (times > 1 or width2 > 1.0):
+    wide = width2 > 1.0 and rules.high == math.inf  # the error of a forecast within a range is small enough
+    if rules.zetas[rules.zetas.size - 1] == 0.0 and (times > 1 or wide):
         # Averaged over forecasts from N(mean, R²w²): the same for many rounds at once as one after the other.
         s[EXCESS] += rules.noise**2 * math.log1p(gain)
     else:

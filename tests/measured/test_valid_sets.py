@@ -1,0 +1,201 @@
+"""The sets behind certificates against an adversary who sees everything: what he offers depends on the past.
+
+In every round he offers the direction in which the estimate is wrong, its opposite, the widest direction and a random
+one, of lengths from 0.05 to 1, and he chooses the error of a reward that need not be linear, against the estimate.
+Null hypothesis: a run ever leaves a set, is refuted, or has a certificate below a gap, with probability at most δ. It
+is rejected when so many of 300 runs do that the exact binomial probability is below 1e-6, the false-alarm rate.
+Negative controls: told a quarter of the noise, the same test rejects.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import unipac
+from unipac import metrics
+from unipac.bandits.sets import kernels
+
+pytestmark = pytest.mark.slow
+
+FALSE_ALARM = 1e-6
+RUNS = 300
+
+
+def drawn(kind, mean, noise, rng):
+    """A reward of this mean; those of 0/1 and Beta need one within (0, 1)."""
+    if kind == "gauss":
+        return mean + noise * rng.standard_normal()
+    if kind == "signs":
+        return mean + noise * rng.choice([-1.0, 1.0])
+    if kind == "beta":
+        return rng.beta(0.3 * mean, 0.3 * (1 - mean))
+    return float(rng.random() < mean)
+
+
+CELLS = {
+    "gauss d=1": ("gauss", 1, {}, 80),
+    "gauss d=2": ("gauss", 2, {}, 80),
+    "signs d=6": ("signs", 6, {}, 80),
+    "signs d=20": ("signs", 20, {}, 80),
+    "0/1 p<.1": ("bernoulli", 3, {"p": (0.005, 0.1)}, 150),
+    "0/1 p~.5": ("bernoulli", 3, {"p": (0.3, 0.7)}, 80),
+    "0/1 p>.9": ("bernoulli", 3, {"p": (0.9, 0.995)}, 150),
+    "beta p<.2": ("beta", 3, {"p": (0.02, 0.2)}, 100),
+    "two blocks": ("signs", 4, {"blocks": 2}, 80),
+    "zeta": ("signs", 3, {"zeta": 0.1}, 80),
+    "zeta 0/1": ("bernoulli", 3, {"p": (0.3, 0.7), "zeta": 0.05}, 80),
+    "means of many": ("signs", 3, {"times": 7}, 60),
+    "absorbed first": ("signs", 3, {"absorbed": 50}, 60),
+}
+"""Kind of reward, dimension, what is special, and rounds."""
+MAKERS = {
+    "Guarded": lambda d, **kw: unipac.Guarded(unipac.LinUCB(d, alpha=0.1, action_norm=2.0), gate=0.5, **kw),
+    "NestedOFUL": lambda d, **kw: unipac.NestedOFUL(d, **kw),
+    "OFUL": lambda d, **kw: unipac.OFUL(d, **kw),
+}
+
+
+def offered(rng, theta, agent, d, m, p):
+    """Four actions, each in one of m blocks; with ``p`` such that all means lie within."""
+    sets, _ = kernels.unpacked(agent.state.sets)
+    w = d // m
+    X = np.zeros((4, d))
+    for i in range(4):
+        b = int(rng.integers(m))
+        own = slice(b * w, (b + 1) * w)
+        R, z = np.triu(sets.rows[b, :, 1 : w + 1]), sets.rows[b, :, w + 1]
+        estimate = np.linalg.solve(R, z)
+        wrong = theta[own] - estimate
+        widest = np.linalg.svd(R)[2][-1]
+        v = (wrong, -wrong, widest * rng.choice([-1, 1]), rng.standard_normal(w))[i]
+        length = np.linalg.norm(v)
+        v = v / length if length > 1e-9 else np.eye(w)[0]
+        X[i, own] = v * (1.0 if i < 2 else rng.uniform(0.05, 1.0))
+    if p is not None:  # the first coordinate lifts the mean into its range
+        u = theta / np.linalg.norm(theta)
+        X -= np.outer(X @ u, u)
+        X += np.outer(rng.uniform(*p, 4) / np.linalg.norm(theta), u)
+        X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True) / np.sqrt(2))
+    return X
+
+
+def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS):
+    """How many runs fail, and in how many of them a certificate was below a gap while the sets held."""
+    kind, d, more, rounds = CELLS[cell]
+    p, zeta, m = more.get("p"), more.get("zeta", 0.0), more.get("blocks", 1)
+    noise = 0.5 if p else 1.0
+    failures = contradictions = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        theta = rng.standard_normal(d)
+        theta /= np.linalg.norm(theta)
+        assumed = {"delta": delta, "noise": noise * told, "norm": 1.0, "action_norm": np.sqrt(2), "blocks": m}
+        assumed |= {"misspecification": zeta * told_zeta, "regularization": 0.5}
+        agent = MAKERS[name](d, **assumed, **({"reward_range": (0.0, 1.0)} if p else {}))
+        if "absorbed" in more:
+            X = rng.standard_normal((more["absorbed"], d))
+            X /= np.linalg.norm(X, axis=1, keepdims=True)
+            agent.absorb(X, [drawn(kind, mean, noise, rng) for mean in X @ theta])
+        failed = False
+        for _ in range(rounds):
+            X = offered(rng, theta, agent, d, m, p)
+            sets, _ = kernels.unpacked(agent.state.sets)
+            covered = covers(agent, theta)
+            R, z = np.triu(sets.rows[0, :, 1 : d // m + 1]), sets.rows[0, :, d // m + 1]
+            error = (np.linalg.solve(R, z) - theta[: d // m]) if m == 1 else np.zeros(d)
+            means = X @ theta + zeta * np.sign(X @ error if m == 1 else 0.0)
+            means = means if p is None else np.clip(means, 1e-3, 1 - 1e-3)
+            decision = agent.choose(X)
+            k, times = decision.index, more.get("times", 1)
+            wrong = decision.certificate < means.max() - means[k] - 1e-9
+            contradictions += bool(wrong and covered)
+            failed |= bool(wrong) or not covered or not agent.consistent
+            if failed:
+                break
+            reward = np.mean([drawn(kind, means[k], noise, rng) for _ in range(times)])
+            agent.update(decision, float(reward), times=times)
+        failures += failed
+    return failures, contradictions
+
+
+def covers(agent, theta):
+    """Whether the parameter is in all sets."""
+    if isinstance(agent, unipac.Guarded):
+        return agent._covers(theta, None)
+    trace = agent._clone().play(np.zeros((1, agent.dim)), np.zeros((1, 1)), truth=theta)
+    return bool(trace.covered[0])
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.1])
+@pytest.mark.parametrize("cell", CELLS)
+def test_sets_hold(cell, delta):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failures, contradictions = failing_runs("Guarded", cell, delta)
+    print(f"{cell}: {failures} of {RUNS} at delta {delta}")
+    assert metrics.binomial_upper_tail(failures, RUNS, delta) > FALSE_ALARM
+    assert contradictions == 0
+
+
+@pytest.mark.parametrize("name", ["NestedOFUL", "OFUL"])
+def test_sets_of_optimistic_agents_hold(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failures, contradictions = failing_runs(name, "signs d=6", 0.5, runs=150)
+    assert metrics.binomial_upper_tail(failures, 150, 0.5) > FALSE_ALARM
+    assert contradictions == 0
+
+
+@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "means of many"])
+def test_a_quarter_of_the_noise_is_found_out(cell):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failures, _ = failing_runs("Guarded", cell, 0.1, told=0.25)
+    print(f"{cell}: {failures} of {RUNS} told a quarter")
+    assert metrics.binomial_upper_tail(failures, RUNS, 0.1) < FALSE_ALARM
+
+
+def late_attack(d, in_order, runs=100):
+    """Rewards held back, while what is offered next tells their sign: runs in which B, or a certificate, is wrong.
+
+    Direction e_i is decided, and its reward kept back; then, if its noise was above 0, e_i is learned 20 times without
+    noise; then the reward that was kept back. Learned in the order of decisions, none of this helps.
+    """
+    wrong = ended = 0
+    noise = 1.0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        theta = np.full(d, 0.5 * noise)
+        agent = unipac.Guarded(
+            unipac.LinUCB(d), noise=noise, norm=float(np.linalg.norm(theta)), delta=0.5, gate=1e9
+        )
+        failed = False
+        for i in range(d):
+            x = np.eye(d)[i : i + 1]
+            first = agent.choose(x)
+            eta = noise * rng.choice([-1.0, 1.0])
+            if in_order:
+                agent.update(first, theta[i] + eta)
+            if eta > 0:
+                for _ in range(20):
+                    agent.update(agent.choose(x), theta[i])
+            if not in_order:
+                agent.update(first, theta[i] + eta)
+            failed |= not agent._covers(theta, None)
+        ended += int(kernels.unpacked(agent.state.sets)[0].counts[0, kernels.LATE])
+        wrong += failed
+    return wrong, ended
+
+
+def test_rewards_out_of_order_end_b_before_it_can_be_attacked():
+    """At most δ = 0.5 of 100 runs, limit at 1e-6; in each of them B has ended where a reward came late."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        late, ended = late_attack(60, in_order=False)
+        ordered, kept = late_attack(60, in_order=True)
+    print(f"late: {late}, ended {ended}; in order: {ordered}, ended {kept} of 100")
+    assert ended == 100
+    assert kept == 0
+    assert metrics.binomial_upper_tail(late, 100, 0.5) > FALSE_ALARM
+    assert metrics.binomial_upper_tail(ordered, 100, 0.5) > FALSE_ALARM
