@@ -433,7 +433,8 @@ class StarJudge:
             self.current, self.waiting = self.waiting, None
         if fresh or self.grown():
             self.newest = self.made()
-            if not self.wait or self.current["told"] > 0.5 * p.H / 4:
+            top = self.newest["plan"].decide(0, np.array(self.starts))[2].mean()
+            if not self.wait or self.current["told"] > 0.2 * top:
                 self.current, self.waiting = self.newest, None
             elif self.waiting is None:
                 self.waiting = self.newest

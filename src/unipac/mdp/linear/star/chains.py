@@ -61,7 +61,7 @@ class Rules(NamedTuple):
     growth: float
     """A new plan when Σ has grown by this factor in some direction."""
     threshold: float
-    """A plan whose certificate is this small is replaced only by one with a smaller certificate."""
+    """A plan whose certificate is at most this share of V* is replaced only by one with a smaller certificate."""
     explore: int
     delta: float
     low: float

@@ -22,6 +22,7 @@ from unipac.mdp.linear.star.evaluate import (
     certificate,
     evaluate,
     fill_choices,
+    mean_top,
 )
 from unipac.mdp.linear.star.memory import (
     END,
@@ -81,13 +82,6 @@ def act(state: State, rules: Rules, h: int, phi: Array) -> int:
     """The action at stage h, at a state with features ``phi``."""
     plan, scale = (NEWEST, 1.0) if explores(state.counters, rules) else (CURRENT, rules.scale)
     return decide(state.chains, rules, plan, h, phi, scale)[0]
-
-
-@jit
-def fill_planned(state: State, rules: Rules, h: int, phi: Array, action: Integers) -> None:
-    """The actions of the plan in use, at states with features (n, A, d)."""
-    for k in range(action.size):
-        action[k] = decide(state.chains, rules, CURRENT, h, phi[k], rules.scale)[0]
 
 
 @jit
@@ -273,7 +267,8 @@ def _plan_anew(state: State, rules: Rules) -> None:
                 state.grown[h, i, j] = 0.0
     if not make_plan(state.chains, slots, state.rewards, rules, NEWEST, NEWEST):
         counters[REFUTED] = 1
-    if state.told[CURRENT] > rules.threshold:
+    recent = state.starts[: min(counters[EPISODES], RECENT)]
+    if state.told[CURRENT] > rules.threshold * mean_top(state.chains, rules, NEWEST, recent):
         _drop(state)
         counters[FRESH] = 1
         _execute(state, rules, CURRENT)

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from unipac._arrays import Array
+from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.dense import dot
 from unipac.mdp.linear.star.chains import (
@@ -203,3 +203,19 @@ def certificate(chains: Chains, rules: Rules, live: int, gain: int, value: int, 
     top = min(top, chains.number[live, 0, TOP])
     low = max(low, floor)
     return Told(max(0.0, min(lost, most, top - low)), top, low, max(top - floor, 0.0))
+
+
+@jit
+def mean_top(chains: Chains, rules: Rules, plan: int, starts: Array) -> float:
+    """The mean upper bound on V* over first states with features (n, A, d), by a plan."""
+    total, h = 0.0, int(np.int64(0))
+    for k in range(starts.shape[0]):
+        total += float(decide(chains, rules, plan, h, starts[k], rules.scale)[2])
+    return total / float(starts.shape[0])
+
+
+@jit
+def fill_planned(chains: Chains, rules: Rules, h: int, phi: Array, action: Integers) -> None:
+    """The actions of the plan in use, at states with features (n, A, d)."""
+    for k in range(action.size):
+        action[k] = decide(chains, rules, CURRENT, h, phi[k], rules.scale)[0]

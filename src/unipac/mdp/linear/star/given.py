@@ -17,6 +17,7 @@ from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_lengths, check_regularization, check_same, checked_features
 from unipac.mdp.linear.star import episodes as kernels
 from unipac.mdp.linear.star.chains import Rules
+from unipac.mdp.linear.star.evaluate import fill_planned
 from unipac.mdp.linear.star.memory import END, OTHER
 from unipac.mdp.linear.star.state import with_room
 from unipac.mdp.protocol.ledger import Step
@@ -27,8 +28,8 @@ from unipac.mdp.protocol.records import EpisodeTrace
 if TYPE_CHECKING:
     from unipac.mdp.linear.star.star_lsvi import StarLSVI
 
-SMALL = 0.5 / 4.0
-"""A certificate below this share of H is small: a new plan waits until its own is lower."""
+SMALL = 0.2
+"""A certificate below this share of the bound on V* is small: a new plan waits until its own is lower."""
 NOT_NEGATIVE, SUM = 1e-12, 1e-9
 LINEAR = 1e-8
 
@@ -115,7 +116,7 @@ def checked(agent: StarLSVI) -> tuple[Array, Rules]:
         counted=agent.features is not None,
         scale=agent.bonus_scale,
         growth=agent.replan_factor,
-        threshold=SMALL * agent.horizon if agent.wait else -1.0,
+        threshold=SMALL if agent.wait else -1.0,
         explore=agent.explore,
         delta=agent.delta,
         low=low,
@@ -229,7 +230,7 @@ class PlannedPolicy:
         agent = self._agent
         h = check.count("stage", stage, most=agent.horizon) - 1
         chosen = np.zeros(len(features), dtype=np.int64)
-        kernels.fill_planned(agent.state, agent._rules, h, np.array(features, dtype=np.float64), chosen)
+        fill_planned(agent.state.chains, agent._rules, h, np.array(features, dtype=np.float64), chosen)
         return chosen
 
     def certificate(self, observation: Any) -> float:
