@@ -49,6 +49,19 @@ def test_in_a_wheel(folder):
     assert files.content("some") == CONTENTS
 
 
+def test_further_files_of_a_data_set(folder, monkeypatch):
+    more = b"more numbers"
+    digest = hashlib.sha256(more).hexdigest()
+    monkeypatch.setitem(files.FILES, "some", FILE._replace(further={"some_package/more.csv": digest}))
+    wheel(folder)
+    with zipfile.ZipFile(folder / "some_package-1.2-py3-none-any.whl", "a") as archive:
+        archive.writestr("some_package/more.csv", more)
+    assert files.content("some") == CONTENTS
+    assert files.content("some", "some_package/more.csv") == more
+    with pytest.raises(ValueError, match=r"member must be one of 'some_package/more.csv', got 'other.csv'"):
+        files.content("some", "other.csv")
+
+
 def test_in_a_source_archive(folder):
     with tarfile.open(folder / "some_package-1.2.tar.gz", "w:gz") as archive:
         entry = tarfile.TarInfo(f"some_package-1.2/src/{FILE.member}")

@@ -53,7 +53,7 @@ def _failing(W, R, V, F, M, N, truth, largest, bets, rooms, priors, most, limit)
             v = V[run, s] if two else 0.0
             f = F[run, s] if guided else 0.0
             m = M[run, s] if guided else 0.0
-            n = N[run, s] if guided and two else 0.0
+            n = N[run, s] if N.size > 0 else np.nan
             kernels.add_one(
                 W[run, s], R[run, s], v, f, m, n, two, guided,
                 largest[run, s], bets, rooms, totals, products, logs,
@@ -107,10 +107,11 @@ def small_propensities(runs, rounds, seed, *, largest=1000.0):
     return World((rng.random(p.shape) < p) / p, drawn(rng, means), means, largest)
 
 
-def holdout(runs, rounds, seed, *, share=0.05, delay=0):
+def holdout(runs, rounds, seed, *, share=0.05, delay=0, guided=False):
     """An agent that takes the action with the best mean so far, with a holdout; the advantage of action 0 over it.
 
-    Rewards are known to the agent after a delay, and drift.
+    Rewards are known to the agent after a delay, and drift. A guess, if there is one, is .9 for action 0 and .1 for
+    the others: it tells which action was drawn.
     """
     rng = np.random.default_rng((4, seed))
     base = rng.uniform(0.2, 0.8, size=(runs, N))
@@ -131,7 +132,18 @@ def holdout(runs, rounds, seed, *, share=0.05, delay=0):
             known, came = waiting.pop(0)
             counts[every, known] += 1.0
             sums[every, known] += came
-    return World(weight, reward, truth, N / share, other=np.ones((runs, rounds)))
+    ones = np.ones((runs, rounds))
+    if not guided:
+        return World(weight, reward, truth, N / share, other=ones)
+    return World(
+        weight,
+        reward,
+        truth,
+        N / share,
+        other=ones,
+        guess=np.where(weight > 0.0, 0.9, 0.1),
+        expected=0.9 * ones,
+    )
 
 
 def adversarial(runs, rounds, seed):
@@ -202,6 +214,7 @@ WORLDS = {
     "largest weights that change": changing_weights,
     "holdout": holdout,
     "late rewards": lambda runs, rounds, seed: holdout(runs, rounds, seed, delay=50),
+    "holdout and a guess": lambda runs, rounds, seed: holdout(runs, rounds, seed, share=0.3, guided=True),
     "adversary": adversarial,
     "good guess": guided,
     "bad guess": lambda runs, rounds, seed: guided(runs, rounds, seed, error=0.5),

@@ -161,6 +161,24 @@ def test_a_winner_against_what_was_decided():
     assert guided.width < plain.width
 
 
+def test_a_guess_for_what_was_decided_does_not_know_the_draw():
+    """The log has the propensities of the actions taken alone: what the guess expects of its choices is not known."""
+    log, _, _ = uneven(9)
+    guess = np.random.default_rng(2).random((400, 4))
+    told = {"by": "weights", "reward_range": RANGE, "largest_weight": 20.0, "guess": guess}
+    always = np.zeros(400, dtype=int)
+    w = (log.index == 0) / log.propensities
+    mean = RunningMean(reward_range=RANGE, largest_weight=20.0, difference=True)
+    mean.add(w, log.rewards, np.ones(400), guess=guess[np.arange(400), log.index], expected=guess[:, 0])
+    found = logs.compare(log, always, "logged", **told)
+    assert (found.difference.lower, found.difference.upper) == pytest.approx(mean.interval(0.025))
+    assert found.second == value(log, "logged", alpha=0.0125, largest_weight=20.0)._replace(shared=3)
+    swapped = logs.compare(log, "logged", always, **told).difference
+    assert (-swapped.upper, -swapped.lower) == (found.difference.lower, found.difference.upper)
+    assert swapped.dr == -found.difference.dr
+    assert logs.compare(log, "logged", "logged", **told).difference.estimate == 0.0
+
+
 def covered(seed, told=1.0):
     """Whether all intervals of a log hold: of two policies, and of their difference."""
     log, _, means = uneven(seed)

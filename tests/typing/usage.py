@@ -124,6 +124,13 @@ def guide_logs() -> None:
     found = logs.value(agent, log, best)
     print(round(found.estimate, 3), round(found.lower, 3), round(found.upper, 3), found.certified)
     print(logs.compare(agent, log, best, lambda X: 0).winner)
+    weighed = logs.value(log, best, by="weights", reward_range=(0, 1))
+    print(weighed.ipw, logs.compare(log, best, "logged", by="weights", reward_range=(0, 1)).difference.width)
+    each = logs.value(log, {"best": best, "first": lambda X: 0}, by="weights", reward_range=(0, 1), alpha=0.1)
+    print(each["best"].effective_rounds)
+    mean = unipac.weights.RunningMean(reward_range=(0, 1), largest_weight=4)
+    mean.add(4.0, 0.5)
+    print(mean.lower(0.05))
     print(logs.replay(unipac.LinUCB(log.dim), log).mean > 0.14)
 
 

@@ -60,6 +60,28 @@ def test_the_largest_weight_may_change():
 
 
 @pytest.mark.nojit
+def test_what_was_decided_needs_no_guess():
+    """Its z is 0, and the centre knows nothing of the guess for the action that was drawn."""
+    w, r, _, f, m, _ = rounds_of(6)
+    mean = RunningMean(reward_range=(0, 1), largest_weight=5.0, difference=True)
+    mean.add(w, r, np.ones(300), guess=f, expected=m)
+    made = (judge.before(r) + 0.5) / (np.arange(300) + 1.0)
+    known = m + judge.before(w * (r - f)) / (judge.before(w) + 1.0)
+    bounds = []
+    for u, z, centre in (
+        (w * r + 1 - r, m - w * f, 1 + known - made),
+        (r + w * (1 - r), (1 - m) - w * (1 - f), 1 + made - known),
+    ):
+        bounds.append(judge.least_mean(u, z, np.clip(centre, 0.0, 2.0), 2.0, 5.0, 0.1) - 1.0)
+    close((mean.lower(0.1), mean.upper(0.1)), (bounds[0], -bounds[1]))
+    close(mean.dr, np.mean(m + w * (r - f)) - r.mean())
+    with pytest.raises(
+        ValueError, match=r"other must be 1, as for what was decided, or other_expected given"
+    ):
+        mean.add(1.0, 0.5, 2.0, guess=0.5, expected=0.5)
+
+
+@pytest.mark.nojit
 def test_estimates():
     w, r, v, f, m, n = rounds_of(5)
     raw = 3.0 * r - 1.0  # rewards in [-1, 2]
@@ -157,7 +179,7 @@ def test_no_rounds_one_action_and_huge_weights():
         ({"guess": 0.5}, r"expected must be given with a guess alone, got None"),
         ({"expected": 0.5}, r"expected must be given with a guess alone, got 0.5"),
         ({"guess": 2.0, "expected": 0.5}, r"guess must be in reward_range"),
-        ({"guess": 0.5, "expected": 0.5, "other_expected": 0.5}, r"other_expected must be given with a guess and"),
+        ({"guess": 0.5, "expected": 0.5, "other_expected": 0.5}, r"other_expected must be left out without"),
     ],
 )  # fmt: skip
 def test_bad_rounds_are_refused_and_nothing_is_taken(arguments, message):

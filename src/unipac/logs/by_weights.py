@@ -130,12 +130,15 @@ class _Weighed:
 
     def value(self, one: Taken, alpha: float, *, shared: int, other: Taken | None = None) -> WeightedInterval:
         """The interval of a policy, or of its difference from another one."""
+        guided = self.guesses is not None and one.expected.size > 0
+        if self.guesses is not None and not guided and other is not None and other.expected.size > 0:
+            return _mirrored(self.value(other, alpha, shared=shared, other=one))
         mean = RunningMean(reward_range=self.range, largest_weight=self.largest, difference=other is not None)
         rewards = np.clip(self.log.rewards, *self.range)
         told: dict[str, Array] = {}
-        if self.guesses is not None:
+        if self.guesses is not None and guided:
             told = {"guess": guess_of_taken(self.log, self.guesses), "expected": one.expected}
-            if other is not None:
+            if other is not None and other.expected.size > 0:
                 told["other_expected"] = other.expected
         largest = one.highest if other is None else np.maximum(one.highest, other.highest)
         mean.add(one.chances, rewards, None if other is None else other.chances, largest=largest, **told)
@@ -143,7 +146,7 @@ class _Weighed:
         lower, upper = mean.interval(alpha)
         sound = lower <= upper
         return WeightedInterval(
-            estimate=mean.snipw if self.guesses is None else mean.dr,
+            estimate=mean.dr if guided else mean.snipw,
             lower=lower if sound else math.nan,
             upper=upper if sound else math.nan,
             certified=sound,
@@ -157,3 +160,10 @@ class _Weighed:
             effective_rounds=mean.effective_rounds,
             largest_weight=None if used == math.inf else used,
         )
+
+
+def _mirrored(one: WeightedInterval) -> WeightedInterval:
+    """The interval of the second policy minus the first, from that of the first minus the second."""
+    return one._replace(
+        estimate=-one.estimate, lower=-one.upper, upper=-one.lower, ipw=-one.ipw, snipw=-one.snipw, dr=-one.dr
+    )

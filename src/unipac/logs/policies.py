@@ -31,7 +31,7 @@ class Taken(NamedTuple):
     chances: Array
     """(T,): the probability of the action that the log took."""
     expected: Array
-    """(T,): the mean of the guesses under the policy; empty without guesses."""
+    """(T,): the mean of the guesses under the policy, before the draw; empty without guesses, or if it is not known."""
     highest: Array
     """(T,): the largest probability of any action."""
 
@@ -118,10 +118,10 @@ def guess_of_taken(log: Log, guesses: list[Array] | Array) -> Array:
 
 def _named(log: Log, policy: str, guesses: list[Array] | Array | None) -> Taken:
     nothing = np.empty(0)
-    if policy == "logged":
-        p = np.ones(len(log)) if log.propensities is None else log.propensities
-        return Taken(p, nothing if guesses is None else guess_of_taken(log, guesses), p)
     means = nothing if guesses is None else np.array([row.mean() for row in guesses])
+    if policy == "logged":  # of the other actions, only a log of uniform choices knows the propensities
+        p = np.ones(len(log)) if log.propensities is None else log.propensities
+        return Taken(p, means if log.is_uniform else nothing, p)
     even = 1.0 / log.sizes
     return Taken(even, means, even)
 

@@ -67,7 +67,7 @@ def add(
         v = others[s] if two else 0.0
         f = guesses[s] if guided else 0.0
         first = expected[s] if guided else 0.0
-        second = others_expected[s] if guided and two else 0.0
+        second = others_expected[s] if others_expected.size > 0 else np.nan
         add_one(
             weights[s], rewards[s], v, f, first, second, two, guided,
             largest[s], bets, rooms, totals, products, logs,
@@ -93,12 +93,16 @@ def add_one(
 ) -> None:
     """Take one round, of weights w and v, and of guesses f(A), Σ π f of the first and Σ π f of the second policy.
 
-    If it is not guided, the guess is the mean reward so far, as the weights have it.
+    If it is not guided, the guess is the mean reward so far, as the weights have it. If the last is NaN, the second
+    policy is what was decided, v = 1: it needs no guess, so that z is 0 there. The centre must not know f(A).
     """
     most = 2.0 if two else 1.0
     if guided:
         centre = first + totals[MISSED] / (totals[WEIGHTS] + 1.0)
-        if two:
+        if two and math.isnan(second):
+            centre += 1.0 - (totals[OTHER_EARNED] + PRIOR) / (totals[OTHER_WEIGHTS] + 1.0)
+            second = f
+        elif two:
             centre += 1.0 - second - totals[OTHER_MISSED] / (totals[OTHER_WEIGHTS] + 1.0)
     else:
         earned = totals[EARNED] + totals[OTHER_EARNED] + PRIOR

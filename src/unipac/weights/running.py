@@ -28,7 +28,7 @@ BETS = 32
 """Number of bets on each side."""
 DECADES = 6.0
 """The least bet is 10^-6 of the largest."""
-ROUNDING = 1e-9
+ROUNDING = 1e-8
 """Relative amount by which a weight may exceed the largest one, and a number its range."""
 LARGEST_WEIGHT = 1e50
 KIND = "running mean"
@@ -120,8 +120,8 @@ class RunningMean:
             guess: a guess f(A) of the reward of the action taken, within the range, made before the draw. It may be
                 wrong; a good one makes the bounds narrower. Without any, the mean so far is the guess.
             expected: Σ_a π(a) f(a), with a guess.
-            other_expected: the same of the other policy, with a guess, if this is a difference. For the decisions as
-                they were made it may be the guess itself.
+            other_expected: the same of the other policy, with a guess, if this is a difference. It may be left out if
+                the other policy is what was decided, with weights 1.
             largest: the largest weight that any action could have had in the round, known before the draw: the largest
                 π(a)/p(a), of both policies if this is a difference. It may change from round to round.
 
@@ -133,10 +133,12 @@ class RunningMean:
         words = "the weight of the other policy" if self.difference else "left out: this is not a difference"
         check.require(given == self.difference, "other", words, other)
         check.require((expected is not None) == guided, "expected", "given with a guess alone", expected)
-        words = "given with a guess and another policy alone"
-        check.require(
-            (other_expected is not None) == (guided and given), "other_expected", words, other_expected
-        )
+        words = "left out without a guess and another policy"
+        check.require(other_expected is None or (guided and given), "other_expected", words, other_expected)
+        if guided and other is not None and other_expected is None:
+            sound = bool((np.abs(floats("other", other) - 1.0) <= ROUNDING).all())
+            words = "1, as for what was decided, or other_expected given"
+            check.require(sound, "other", words, other)
         if isinstance(weight, float) and isinstance(reward, float):
             self._add_one(weight, reward, other, guess, expected, other_expected, largest)
             return
@@ -172,7 +174,7 @@ class RunningMean:
         r, guided = self._one_scaled("reward", reward), rest[1] is not None
         if guided:
             f, m = self._one_scaled("guess", f), self._one_scaled("expected", m)
-            n = self._one_scaled("other_expected", n) if self.difference else 0.0
+            n = math.nan if rest[3] is None else self._one_scaled("other_expected", n)
         kernels.add_one(w, r, v, f, m, n, self.difference, guided, W, self._bets, self._rooms, *self._state)
 
     def _scaled(self, name: str, x: Array) -> Array:
