@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from typing import NamedTuple, SupportsFloat
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,6 +99,7 @@ class RunningMean:
         totals = np.zeros(kernels.TOTALS)
         totals[[kernels.GROWN, kernels.SHRUNK]] = 1.0
         self._state = Totals(totals, np.ones((2, BETS)), np.zeros((2, BETS)))
+        self._files = storage.Files()
 
     def add(
         self,
@@ -281,14 +282,20 @@ class RunningMean:
 
     # -- files ---------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file; `load` continues from it bit for bit."""
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write it to a file; `load` continues from it bit for bit.
+
+        A file that another object or process wrote is replaced only with ``replace``.
+        """
         told = {
             "reward_range": list(self.reward_range),
             "largest_weight": self.largest_weight,
             "difference": self.difference,
         }
-        storage.write(path, {"kind": KIND, "parameters": told}, self._state._asdict())
+        replace = check.flag("replace", replace)
+        with self._files.lock:
+            header, arrays = {"kind": KIND, "parameters": told}, self._state._asdict()
+            storage.write(path, header, arrays, files=self._files, replace=replace, verify=_made)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunningMean:
@@ -298,25 +305,31 @@ class RunningMean:
             FileNotFoundError: if there is no such file.
             ValueError: if it is damaged, or holds something else.
         """
-        header, arrays = storage.read(path)
-        name = os.fspath(path)
-        check.require(header.get("kind") == KIND, "path", "that of a running mean", name)
+        header, arrays, stated = storage.read_all(path)
         try:
-            made = cls(**header["parameters"])
-            state = Totals(**arrays)
+            made = _made(header, arrays)
         except (TypeError, KeyError, ValueError) as error:
-            raise ValueError(f"path must be that of a running mean, got {name!r} ({error})") from None
-        for field, model in made._state._asdict().items():
-            values = getattr(state, field)
-            sound = values.dtype == model.dtype and values.shape == model.shape
-            sound = (
-                sound
-                and bool(np.isfinite(values).all())
-                and (field != "products" or bool((values > 0).all()))
-            )
-            check.require(sound, "path", f"that of a running mean with sound {field}", name)
-        made._state = state
+            raise ValueError(
+                f"path must be that of a running mean, got {os.fspath(path)!r} ({error})"
+            ) from None
+        made._files.note(path, stated)
         return made
+
+
+def _made(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RunningMean:
+    """The bound of a file; a ``ValueError``, ``KeyError`` or ``TypeError`` if there is none in it."""
+    check.require(header.get("kind") == KIND, "kind", KIND, header.get("kind"))
+    made = RunningMean(**header["parameters"])
+    state = Totals(**arrays)
+    for field, model in made._state._asdict().items():
+        values = getattr(state, field)
+        sound = values.dtype == model.dtype and values.shape == model.shape
+        sound = (
+            sound and bool(np.isfinite(values).all()) and (field != "products" or bool((values > 0).all()))
+        )
+        check.require(sound, field, "sound", values)
+    made._state = state
+    return made
 
 
 def _column(name: str, values: ArrayLike, rounds: int | None = None) -> Array:
