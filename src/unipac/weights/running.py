@@ -295,7 +295,7 @@ class RunningMean:
         replace = check.flag("replace", replace)
         with self._files.lock:
             header, arrays = {"kind": KIND, "parameters": told}, self._state._asdict()
-            storage.write(path, header, arrays, files=self._files, replace=replace, verify=_made)
+            storage.write(path, header, arrays, files=self._files, replace=replace, verify=_check)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunningMean:
@@ -314,6 +314,11 @@ class RunningMean:
             ) from None
         made._files.note(path, stated)
         return made
+
+
+def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Refuse what was written unless it can be read."""
+    _made(header, arrays)
 
 
 def _made(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RunningMean:
