@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check, _forks as forks, _storage as storage, _versions as versions
 from unipac._parameters import accepted, agent, declared, in_order, parameter
+from unipac._state import check_like, flatten, unflattened
 from unipac.registry import AGENTS, FEATURE_MAPS
 
 Arrays = dict[str, NDArray[Any]]
 
-LARGEST_SUM = 1e120
-"""Larger sums of rewards are refused; the square of this number does not overflow."""
-
-__all__ = ["Agent", "accepted", "agent", "check_like", "copied", "described", "load", "parameter"]
+__all__ = ["Agent", "accepted", "agent", "described", "load", "parameter"]
 
 
 class Agent:
@@ -220,7 +218,7 @@ def _learned(agent: Agent) -> tuple[dict[str, Any], Arrays]:
     progress, arrays = agent._progress()
     random: dict[str, Any] = {}
     state: Arrays = {}
-    _flatten("state", agent._saved(), state, random)
+    flatten("state", agent._saved(), state, random)
     header = {"progress": progress, "random": random}
     return header, {name: np.array(array) for name, array in {**arrays, **state}.items()}
 
@@ -229,54 +227,9 @@ def _made(cls: type[Any], parameters: Mapping[str, Any], header: Mapping[str, An
     """A new agent with these parameters and everything that was learned."""
     made = cls(**parameters)
     made._resume(header["progress"], arrays)
-    made.state = made._restored(_unflattened("state", made._saved(), arrays, header["random"]))
+    made.state = made._restored(unflattened("state", made._saved(), arrays, header["random"]))
     made._resumed()
     return made
-
-
-# -- state as named arrays ---------------------------------------------------------------------
-
-
-def _flatten(name: str, value: Any, arrays: Arrays, random: dict[str, Any]) -> None:
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-    elif isinstance(value, np.random.Generator):
-        random[name] = value.bit_generator.state
-    else:
-        for field, part in zip(value._fields, value, strict=True):
-            _flatten(f"{name}.{field}", part, arrays, random)
-
-
-def _unflattened(name: str, model: Any, arrays: Mapping[str, NDArray[Any]], random: Mapping[str, Any]) -> Any:
-    """The value of this name in the form of ``model``, whose types and numbers of axes the arrays must have."""
-    if isinstance(model, np.ndarray):
-        array = arrays[name]
-        if array.dtype != model.dtype or array.ndim != model.ndim:
-            raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
-        return np.array(array, order="C")
-    if isinstance(model, np.random.Generator):
-        generator = np.random.default_rng()
-        generator.bit_generator.state = random[name]
-        return generator
-    parts = zip(model._fields, model, strict=True)
-    return type(model)(*(_unflattened(f"{name}.{field}", part, arrays, random) for field, part in parts))
-
-
-def copied(value: Any) -> Any:
-    """A state with arrays of its own."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    return type(value)(*map(copied, value))
-
-
-def check_like(value: Any, model: Any, name: str = "state") -> None:
-    """Refuse a state unless its arrays have the shapes of ``model`` and none of their numbers is too large."""
-    if isinstance(model, np.ndarray):
-        if value.shape != model.shape or not (np.abs(value) <= LARGEST_SUM).all():
-            raise ValueError(f"{name} has shape {value.shape}, or numbers that are too large")
-    elif not isinstance(model, np.random.Generator):
-        for field, part, other in zip(model._fields, value, model, strict=True):
-            check_like(part, other, f"{name}.{field}")
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import TIE
-from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.regressions.agent import MISSING, insert, regressions
 from unipac.bandits.regressions.elimination import EliminatingAgent, Rows
 from unipac.linalg.levels import Levels

@@ -18,7 +18,8 @@ import numpy as np
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.regressions.agent import evaluated, insert, regressions, restored, saved
 from unipac.envs import BanditInstance

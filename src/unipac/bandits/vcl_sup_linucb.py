@@ -24,7 +24,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
-from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.regressions.agent import MISSING, RegressionsAgent
 
 

@@ -28,7 +28,7 @@ from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._jit import jit
 from unipac.bandits.levelled import ball
-from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.regressions.agent import RegressionsAgent, insert, restored
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import Saved, check_growth

@@ -21,6 +21,7 @@ from unipac._atomic import Change, commit
 from unipac._inputs import action_array, check_norms
 from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import forgotten, rewarded
 from unipac.bandits.protocol.records import Decision
 from unipac.deployment import files, log, offering
 from unipac.deployment.drift import Drift, alarm_for
@@ -242,7 +243,7 @@ class Deployment:
                 raise Closed(f"id must be of a pending decision, got {key!r}, which is closed")
             changes = self._put_away(key, entry._replace(value=None))
             if entry.number is not None:
-                changes += self._agent._forgotten(entry.number)
+                changes += forgotten(self._agent, entry.number)
             commit([*changes, *self._noted({"kind": "forget", "id": key})])
 
     def close(self, now: float | None = None) -> int:
@@ -366,7 +367,7 @@ class Deployment:
         if value is not None:
             changes += self._taught(entry, value)
         elif entry.number is not None:
-            changes += self._agent._forgotten(entry.number)
+            changes += forgotten(self._agent, entry.number)
         changes += self._noted({"kind": "release", "through": entry.decision.seq, "at": now[0]})
         commit([*changes, *self._uptime.moved(now)])
         return value is not None and entry.number is not None
@@ -378,7 +379,7 @@ class Deployment:
         if entry.number is None:
             return []
         kept = self._alarm.after(entry.decision.action, value, entry.decision.seq)
-        return [*self._agent._rewarded(entry.number, value), (setattr, self._alarm, "kept", kept)]
+        return [*rewarded(self._agent, entry.number, value), (setattr, self._alarm, "kept", kept)]
 
     def _put_away(self, key: Label, entry: Entry) -> list[Change]:
         """The decision waits no longer, and is remembered."""

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import LARGEST_SUM
 from unipac._arrays import Array
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
+from unipac._state import LARGEST_SUM
 from unipac.linalg.levels import MOST_LEVELS, SINGLE
 
 RESIDUAL = 1e-4

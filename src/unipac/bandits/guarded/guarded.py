@@ -27,7 +27,8 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._parameters import Converted
 from unipac.bandits.guarded import learning, state
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import Step, twin_of
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets.state import State
 from unipac.envs import BanditInstance
@@ -91,7 +92,7 @@ class Guarded(BanditAgent):
 
     def _own_what_is_learned(self) -> None:
         super()._own_what_is_learned()
-        self._inner = self._inner._twin()
+        self._inner = twin_of(self._inner)
         state.give(self._ledger, self._inner)
 
     def _saved(self) -> state.Saved:

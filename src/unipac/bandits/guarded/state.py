@@ -18,6 +18,7 @@ from unipac.bandits.guarded import kernels, learning as compiled
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import of_step, twin_of
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets import certify, state as tight
@@ -280,10 +281,10 @@ def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
     """
     heuristic: BanditAgent = guard._inner
     if AGENTS.get(type(heuristic).__name__) is type(heuristic):
-        return heuristic._changes(heuristic._learn(x, y, 0, times))
-    other = heuristic._twin()
+        return of_step(heuristic, heuristic._learn(x, y, 0, times))
+    other = twin_of(heuristic)
     give(heuristic._ledger, other)
-    commit(other._changes(other._learn(x, y, 0, times)))
+    commit(of_step(other, other._learn(x, y, 0, times)))
     return [(setattr, guard, "_inner", other)]
 
 

@@ -19,7 +19,8 @@ from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Decision, Level, Trace
 from unipac.linalg import ridge
 from unipac.linalg.fast import fixed_actions

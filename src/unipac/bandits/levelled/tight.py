@@ -15,7 +15,7 @@ from unipac.bandits.levelled import tight_kernels as kernels
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import record
-from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.sets import state as sets
 from unipac.bandits.sets.state import SavedSets, State

@@ -25,13 +25,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unipac import _checks as check, _declarations as declare
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._atomic import commit
 from unipac._inputs import floats
 from unipac._parameters import ArrayParameter
+from unipac._state import check_like
 from unipac.bandits.phased_elimination import phases
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import learned
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict
 from unipac.envs import BanditInstance
@@ -139,7 +141,7 @@ class PhasedElimination(BanditAgent):
                 state = self._learn(self._arms[arms[0]], float(y[done, arms[0]]), int(state.number[0]), 1)
             elif state.plan.any():
                 state = self._planner.added(state, arms, trace.reward[part])
-            commit(self._learned(state, len(arms)))
+            commit(learned(self, state, len(arms)))
             done += len(arms)
 
     def mistake_bound(self, eps: float) -> float:

@@ -18,8 +18,7 @@ Families that must be faster replace what is made of these: ``_decide``, ``_rewa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from operator import delitem, setitem
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 
@@ -28,27 +27,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from unipac import _checks as check
 from unipac._actions import Actions
-from unipac._agents import Agent, accepted, agent, copied, parameter
+from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array
-from unipac._atomic import Change, commit
+from unipac._atomic import commit
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
 from unipac._parameters import OptionalArrayParameter
+from unipac._state import copied
 from unipac._warnings import warn
-from unipac.bandits.protocol import play as many
+from unipac.bandits.protocol import changes, play as many
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
 from unipac.bandits.protocol.ledger import REFUTATION, Ledger
 from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
 from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
-from unipac.registry import AGENTS
-
-Step = tuple[Any, ...] | list[Change]
-"""What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
 
 LARGEST_DIM = 2**16
 ONCE = 1
-DECIDED = 2
-"""The number of changes of a decision that refutes nothing."""
 
 
 @agent
@@ -187,31 +182,11 @@ class BanditAgent(Agent):
         X = self._action_set(actions)
         labels = actions.labels if type(actions) is Actions else None
         with self._lock:
-            decision, changes = self._chosen(X, labels, actions is None)
-            commit(changes)
-            if len(changes) > DECIDED:
+            decision, made = changes.chosen(self, X, labels, actions is None)
+            commit(made)
+            if len(made) > changes.DECIDED:
                 self._warn_of_refutation()
         return decision
-
-    def _chosen(
-        self, X: Array, labels: Sequence[Any] | None, fixed: bool
-    ) -> tuple[Decision, tuple[Change, ...]]:
-        """The next decision, and what it changes: more than DECIDED changes if it refutes the assumptions."""
-        chosen, level, mean, width, ucb, lcb, certificate, refuted = self._decide(X, fixed)
-        ledger = self._ledger
-        consistent = ledger.consistent
-        sound = consistent and not refuted
-        if not sound:
-            certificate = math.nan
-        action = X[chosen].copy()
-        action.setflags(write=False)
-        id_ = ledger.next_id
-        label = None if labels is None else labels[chosen]
-        certified = sound and self._proven
-        fields = (id_, chosen, action, level, mean, width, ucb, lcb, certificate, certified, label)
-        decision = tuple.__new__(Decision, (*fields, None, False, 0))
-        changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
-        return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
 
     def update(
         self,
@@ -233,39 +208,12 @@ class BanditAgent(Agent):
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            commit(self._rewarded(decision, value, count, scale))
-
-    def _rewarded(
-        self, decision: Decision | SupportsIndex, value: float, times: int = ONCE, scale: float | None = None
-    ) -> list[Change]:
-        """What the reward of a decision changes; its arguments are checked, apart from the decision."""
-        ledger = self._ledger
-        waiting = ledger.waiting(decision)
-        if ledger.rounds + times > check.LARGEST_COUNT:
-            ledger.check_total("times", times)
-        place = ledger.place(waiting.id)
-        ledger.late = place < ledger.newest
-        if scale is None:
-            step = self._reward(waiting, value, times)
-        else:
-            step = self._learn(np.array(waiting.action), value, waiting.level, times, scale)
-        changes: list[Change] = [(delitem, ledger.pending, waiting.id)]
-        if not ledger.late:
-            changes.append((setattr, ledger, "newest", place))
-        if times != 1:
-            changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
-        return changes + self._learned(step, times)
+            commit(changes.rewarded(self, decision, value, count, scale))
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""
         with self._lock:
-            commit(self._forgotten(decision))
-
-    def _forgotten(self, decision: Decision | SupportsIndex) -> list[Change]:
-        """What giving up a decision changes."""
-        ledger = self._ledger
-        id_ = ledger.waiting(decision).id
-        return [(delitem, ledger.pending, id_), (setattr, ledger, "surplus", ledger.surplus + 1)]
+            commit(changes.forgotten(self, decision))
 
     def absorb(
         self,
@@ -391,44 +339,9 @@ class BanditAgent(Agent):
         """Whether a decision that waits for its reward can have this level."""
         return True
 
-    def _learned(self, step: Step, times: int) -> list[Change]:
-        """What a step of ``_learn`` changes, that of the count with it."""
-        ledger = self._ledger
-        if ledger.played:
-            ledger.book()
-        return [(setattr, ledger, "counted", ledger.counted + times), *self._changes(step)]
-
-    def _changes(self, step: Step) -> list[Change]:
-        """A step of ``_learn`` as changes of what was learned."""
-        if type(step) is tuple:
-            kernel, arguments = step
-            return [(kernel, *arguments)]
-        if type(step) is list:
-            return step
-        if step is None:
-            words = "must return a new state, or (kernel, arguments), got None"
-            raise TypeError(f"_learn of {type(self).__name__} {words}")
-        return [(setattr, self, "state", step)]
-
-    def _twin(self) -> Self:
-        """An agent that has learned the same and learns by itself: what it learns can be taken over at once."""
-        if AGENTS.get(type(self).__name__) is not type(self):  # who knows what a user's agent holds
-            twin = self._clone()
-        else:
-            twin = object.__new__(type(self))
-            twin.__dict__.update(self.__dict__)
-            twin._ledger = self._ledger.copy()
-            twin._own_what_is_learned()
-        return twin
-
     def _own_what_is_learned(self) -> None:
         """Have arrays of its own for all that learning writes into."""
         self.state = copied(self.state)
-
-    def _taken_over(self, twin: Self) -> list[Change]:
-        """The changes after which this agent has learned what a twin has."""
-        learned = [(setattr, self, name, getattr(twin, name)) for name in self.learns_in]
-        return [(setattr, self._ledger, "counted", twin.rounds), *learned]
 
     def _refute(self) -> None:
         """Certify nothing from here on."""

@@ -14,6 +14,7 @@ from unipac._arrays import Array
 from unipac._atomic import commit, hand_over
 from unipac._inputs import check_norms
 from unipac._warnings import warn
+from unipac.bandits.protocol import changes
 from unipac.bandits.protocol.inputs import (
     logged_levels,
     logged_order,
@@ -287,7 +288,7 @@ def play_rounds(
         trace.certificate[t] = certificate if agent.consistent else math.nan
         known = offered[k].copy(), float(rewards[k]), level, 1
         step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t]))
-        commit(agent._learned(step, 1))
+        commit(changes.learned(agent, step, 1))
 
 
 def absorb(
@@ -312,12 +313,12 @@ def absorb(
         if len(y) <= 1:  # which is learned at once
             learn_rounds(agent, X, y, decided, scales, overtaken)
             return
-        twin = agent._twin()
+        twin = changes.twin_of(agent)
         if scales is None and decided is None:
             twin._absorb(X, y)
         else:
             learn_rounds(twin, X, y, decided, scales, overtaken)
-        commit(agent._taken_over(twin))
+        commit(changes.taken_over(agent, twin))
 
 
 def learn_rounds(
@@ -333,4 +334,4 @@ def learn_rounds(
         agent._ledger.late = late is not None and late[k]
         known = x.copy(), value, 0 if levels is None else levels[k], 1
         step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[k]))
-        commit(agent._learned(step, 1))
+        commit(changes.learned(agent, step, 1))

@@ -18,7 +18,8 @@ from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD
 from unipac._jit import jit
 from unipac._memory import require_room
-from unipac.bandits.protocol.agent import BanditAgent, Step
+from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.changes import Step
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels

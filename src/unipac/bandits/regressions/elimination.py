@@ -17,7 +17,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._inputs import check_norms
-from unipac.bandits.protocol.agent import Step
+from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.verdict import Verdict
 from unipac.bandits.regressions.agent import RegressionsAgent
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _checks as check
-from unipac._agents import LARGEST_SUM
 from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD
+from unipac._state import LARGEST_SUM
 from unipac.bandits.sets import kernels
 from unipac.bandits.sets.kernels import Rules
 from unipac.linalg import ridge, triangle

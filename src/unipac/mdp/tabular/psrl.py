@@ -41,10 +41,7 @@ class State(NamedTuple):
 def sample(
     counts: Counts, n_states: int, low: float, high: float, rng: np.random.Generator
 ) -> tuple[Array, Integers, Array, Array]:
-    """A model: probabilities of outcomes (E,), states and probabilities of others, (C, STICKS), and mean rewards (C,).
-
-    Sums of probabilities are made by a kernel; the draws are not, since to hand a generator to a kernel runs Python.
-    """
+    """A model: probabilities of outcomes (E,), states and probabilities of others (C, STICKS), mean rewards (C,)."""
     cells, used = counts.visits.size, int(counts.used[0])
     p = np.zeros(counts.times.size)
     p[:used] = rng.standard_gamma(counts.times[:used] + 1.0 / n_states)

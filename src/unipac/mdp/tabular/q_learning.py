@@ -47,8 +47,7 @@ def table(Q: Array, epsilon: float, uniforms: Array, action: Integers) -> None:
             q = Q[h if Q.shape[0] > 1 else 0, s]
             drawn += 1
             if uniforms[drawn - 1] < epsilon:
-                action[h, s] = int(uniforms[drawn] * q.size)
-                drawn += 1
+                drawn, action[h, s] = drawn + 1, int(uniforms[drawn] * q.size)
                 continue
             best, ties = -math.inf, 0
             for a in range(q.size):
@@ -113,13 +112,9 @@ class QLearning(TabularAgent):
     learning_power: float = parameter(default=0.0, check=_share, words="the power of α_n = rate n^-power")
     epsilon_start: float = parameter(default=1.0, check=_share, words="ε of the first episode")
     epsilon_end: float = parameter(default=0.01, check=_share, words="the least ε")
-    epsilon_decay: int = parameter(
-        default=1000, check=check.count, words="episodes in which ε would fall to 0, in equal steps"
-    )
+    epsilon_decay: int = parameter(default=1000, check=check.count, words="episodes until ε would be 0")
     discount: float = parameter(default=1.0, check=_share, words="γ, the factor of the next value")
-    initial_value: float = parameter(
-        default=0.0, check=check.real, words="of every Q at the start; a large one explores by itself"
-    )
+    initial_value: float = parameter(default=0.0, check=check.real, words="of every Q; a large one explores")
     seed: int = declare.seed("for the draws")
 
     def _check_parameters(self) -> None:

@@ -26,9 +26,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unipac import _checks as check, _declarations as declare
-from unipac._agents import agent, check_like, parameter
+from unipac._agents import agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
+from unipac._state import check_like
 from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import TabularAgent
 from unipac.mdp.tabular.counting.backward import BERNSTEIN, HOEFFDING, Bonus, optimistic

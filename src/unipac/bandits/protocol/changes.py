@@ -1,0 +1,120 @@
+"""What the public calls of a bandit agent change, as lists for ``unipac._atomic.commit``: nothing here changes it yet.
+
+A deployment puts its own changes beside these, so that both are made at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import delitem, setitem
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from unipac import _checks as check
+from unipac._arrays import Array
+from unipac._atomic import Change
+from unipac.bandits.protocol.records import Decision
+from unipac.registry import AGENTS
+
+if TYPE_CHECKING:
+    from unipac.bandits.protocol.agent import BanditAgent
+
+Step = tuple[Any, ...] | list[Change]
+"""What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
+
+DECIDED = 2
+"""The number of changes of a decision that refutes nothing."""
+
+
+def chosen(
+    agent: BanditAgent, X: Array, labels: Sequence[Any] | None, fixed: bool
+) -> tuple[Decision, tuple[Change, ...]]:
+    """The next decision, and what it changes: more than DECIDED changes if it refutes the assumptions."""
+    index, level, mean, width, ucb, lcb, certificate, refuted = agent._decide(X, fixed)
+    ledger = agent._ledger
+    consistent = ledger.consistent
+    sound = consistent and not refuted
+    if not sound:
+        certificate = math.nan
+    action = X[index].copy()
+    action.setflags(write=False)
+    id_ = ledger.next_id
+    label = None if labels is None else labels[index]
+    certified = sound and agent._proven
+    fields = (id_, index, action, level, mean, width, ucb, lcb, certificate, certified, label)
+    decision = tuple.__new__(Decision, (*fields, None, False, 0))
+    changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
+    return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
+
+
+def rewarded(
+    agent: BanditAgent,
+    decision: Decision | SupportsIndex,
+    value: float,
+    times: int = 1,
+    scale: float | None = None,
+) -> list[Change]:
+    """What the reward of a decision changes; the arguments are checked, apart from the decision."""
+    ledger = agent._ledger
+    waiting = ledger.waiting(decision)
+    if ledger.rounds + times > check.LARGEST_COUNT:
+        ledger.check_total("times", times)
+    place = ledger.place(waiting.id)
+    ledger.late = place < ledger.newest
+    if scale is None:
+        step = agent._reward(waiting, value, times)
+    else:
+        step = agent._learn(np.array(waiting.action), value, waiting.level, times, scale)
+    changes: list[Change] = [(delitem, ledger.pending, waiting.id)]
+    if not ledger.late:
+        changes.append((setattr, ledger, "newest", place))
+    if times != 1:
+        changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
+    return changes + learned(agent, step, times)
+
+
+def forgotten(agent: BanditAgent, decision: Decision | SupportsIndex) -> list[Change]:
+    """What giving up a decision changes."""
+    ledger = agent._ledger
+    id_ = ledger.waiting(decision).id
+    return [(delitem, ledger.pending, id_), (setattr, ledger, "surplus", ledger.surplus + 1)]
+
+
+def learned(agent: BanditAgent, step: Step, times: int) -> list[Change]:
+    """What a step of ``_learn`` changes, that of the count with it."""
+    ledger = agent._ledger
+    if ledger.played:
+        ledger.book()
+    return [(setattr, ledger, "counted", ledger.counted + times), *of_step(agent, step)]
+
+
+def of_step(agent: BanditAgent, step: Step) -> list[Change]:
+    """A step of ``_learn`` as changes of what was learned."""
+    if type(step) is tuple:
+        kernel, arguments = step
+        return [(kernel, *arguments)]
+    if type(step) is list:
+        return step
+    if step is None:
+        words = "must return a new state, or (kernel, arguments), got None"
+        raise TypeError(f"_learn of {type(agent).__name__} {words}")
+    return [(setattr, agent, "state", step)]
+
+
+def twin_of(agent: Any) -> Any:
+    """An agent that has learned the same and learns by itself: what it learns can be taken over at once."""
+    if AGENTS.get(type(agent).__name__) is not type(agent):  # who knows what a user's agent holds
+        return agent._clone()
+    twin = object.__new__(type(agent))
+    twin.__dict__.update(agent.__dict__)
+    twin._ledger = agent._ledger.copy()
+    twin._own_what_is_learned()
+    return twin
+
+
+def taken_over(agent: BanditAgent, twin: BanditAgent) -> list[Change]:
+    """The changes after which an agent has learned what its twin has."""
+    learned = [(setattr, agent, name, getattr(twin, name)) for name in agent.learns_in]
+    return [(setattr, agent._ledger, "counted", twin.rounds), *learned]
