@@ -164,9 +164,8 @@ class Agent:
         with self._files.lock:
             with self._lock:
                 header, arrays = described(self)
-            storage.write(
-                path, header, arrays, files=self._files, replace=replace, verify=self._check_written
-            )
+            known = self._files
+            storage.write(path, header, arrays, files=known, replace=replace, verify=self._check_written)
 
     def _check_written(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Refuse what was written unless ``load`` would accept it, given class and functions of this agent."""
@@ -344,11 +343,8 @@ def check_as_written(own: tuple[dict[str, Any], Arrays], header: Mapping[str, An
 
 def _functions(agent: Agent) -> dict[str, Any]:
     """The parameters of an agent that a file cannot hold: functions of a user's own."""
-    return {
-        name: value
-        for name, value in agent.parameters.items()
-        if callable(value) and not isinstance(value, Agent) and not hasattr(value, "parameters")
-    }
+    own = agent.parameters.items()
+    return {name: value for name, value in own if callable(value) and not hasattr(value, "parameters")}
 
 
 def _object(name: str, saved: Mapping[str, Any], arrays: Arrays) -> Any:
