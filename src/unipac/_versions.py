@@ -34,6 +34,7 @@ class Change(NamedTuple):
     """Why it cannot be converted; empty if it can."""
 
 
+WITHOUT_SETS = {"tight": False, "blocks": 1, "misspecification": 0.0}
 NO_SETS = {"rows": (0, 0, 0), "factor": (0, 0, 0), "sums": (0, 4), "counts": (0, 3), "status": (0,)}
 COUNTS = ("counts", "status")
 ROUNDS = {"horizon": "total_rounds"}
@@ -92,7 +93,7 @@ def _agent(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, An
         if old in parameters and new in taken:
             parameters[new] = parameters.pop(old)
     if "tight" in taken:
-        parameters.setdefault("tight", False)
+        parameters = {**WITHOUT_SETS, **parameters}
     progress = spec.get("progress")
     if isinstance(progress, Mapping) and "surplus" in progress:  # of a bandit agent
         spec = {**spec, "progress": {"overtaken": 0, **progress}}

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import unipac
 from helpers.judges.sets import Block, Sets
 from unipac.bandits.sets import certify, kernels, learning, state
 from unipac.linalg import ridge, triangle
@@ -280,3 +281,50 @@ def test_the_judge_refuses_another_radius():
     assert sets.sums[0, kernels.RADIUS_B] / 2 != pytest.approx(math.sqrt(judge.squared_b()), rel=1e-2)
     first = NOISE * math.sqrt(np.linalg.slogdet(judge.sigma() / judge.lam)[1] + 2 * rules.log_share)
     assert sets.sums[0, kernels.RADIUS_A] != pytest.approx(first, rel=1e-2)
+
+
+MADE = {
+    "Guarded": lambda: unipac.Guarded(unipac.LinUCB(2), noise=0.1),
+    "NestedOFUL": lambda: unipac.NestedOFUL(2, noise=0.1),
+    "OFUL": lambda: unipac.OFUL(2, noise=0.1),
+}
+
+
+def has_ended(agent):
+    return bool(kernels.unpacked(agent.state.sets)[0].counts[0, kernels.LATE])
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_b_ends_when_a_reward_comes_after_that_of_a_younger_decision(name, tmp_path):
+    """In any order but that of the decisions, also across files and ``play``; not if the older one is forgotten."""
+    X = [[1.0, 0.0], [0.0, 1.0]]
+    in_order, late, forgotten, played, saved = (MADE[name]() for _ in range(5))
+    for agent in (in_order, late, forgotten, played, saved):
+        first, second, third = (agent.choose(X) for _ in range(3))
+        if agent is in_order:
+            for decision in (first, second, third):
+                agent.update(decision, 0.5)
+            continue
+        if agent is played:
+            agent.play(X, np.full((3, 2), 0.5))
+        else:
+            agent.update(second, 0.5)
+        assert not has_ended(agent)
+        if agent is forgotten:
+            agent.forget(first)
+            agent.update(third, 0.5)
+        elif agent is saved:
+            agent.save(tmp_path / "agent.npz")
+            loaded = unipac.load(tmp_path / "agent.npz")
+            loaded.update(third.id, 0.5)
+            assert not has_ended(loaded)
+            loaded.update(first.id, 0.5)
+            assert has_ended(loaded)
+            loaded.save(tmp_path / "agent.npz")
+            assert has_ended(unipac.load(tmp_path / "agent.npz"))
+        else:
+            agent.update(first, 0.5)
+    assert [has_ended(agent) for agent in (in_order, late, forgotten, played)] == [False, True, False, True]
+    told = MADE[name]()
+    told.absorb(X, [0.5, 0.5], levels=[0, 0], late=[False, True])
+    assert has_ended(told)
