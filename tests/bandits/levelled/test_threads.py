@@ -168,9 +168,17 @@ def test_every_method_holds_the_lock(name, monkeypatch, tmp_path):
 
         monkeypatch.setattr(agent, inner, call)
 
-    inside = ("_decide", "_reward", "_absorb", "_play", "_bounds", "_commit", "_saved", "_progress")
+    inside = ("_decide", "_reward", "_play", "_bounds", "_saved", "_progress")
     for inner in inside:
         watched(inner)
+
+    def committed(changes):
+        assert agent._lock._is_owned()
+        seen.add("commit")
+        unipac._atomic.commit(changes)
+
+    monkeypatch.setattr("unipac.bandits.protocol.agent.commit", committed)
+    monkeypatch.setattr("unipac.bandits.protocol.play.commit", committed)
     agent.update(agent.choose(), 0.5)
     agent.forget(agent.choose(np.eye(2)))
     agent.absorb(np.eye(2), [0.1, 0.2])
@@ -180,4 +188,4 @@ def test_every_method_holds_the_lock(name, monkeypatch, tmp_path):
         pass
     agent.bounds()
     agent.save(tmp_path / "agent")
-    assert seen == set(inside)
+    assert seen == {*inside, "commit"}
