@@ -16,7 +16,7 @@ def random_actions(rng, n, d):
 def unknown_levels(agent):
     return [
         level
-        for level in range(1, stack.top(agent.state) + 1)
+        for level in range(1, stack.top(agent.state.levels) + 1)
         if fixed_actions.is_unknown(fixed_actions.unpacked(agent._fixed), level)
     ]
 
@@ -25,16 +25,16 @@ def unknown_levels(agent):
 def test_inner_levels_wait_until_they_are_needed():
     rng = np.random.default_rng(0)
     X = random_actions(rng, 60, 4)
-    agent = unipac.NestedOFUL(4, noise=0.5, fixed_actions=X)
+    agent = unipac.NestedOFUL(4, noise=0.5, fixed_actions=X, tight=False)
     agent.play(X, X @ X[0] + 0.5 * rng.standard_normal((300, 1)))
-    top = stack.top(agent.state)
+    top = stack.top(agent.state.levels)
     assert top >= 3
     waiting = unknown_levels(agent)
     assert waiting, "no level waits: the test shows nothing"
     assert top not in waiting
     # The outermost level now says nothing, so that a choice needs the others.
-    agent.state.beta[top - 1] *= 100.0
-    fixed_actions.bound(fixed_actions.unpacked(agent._fixed), agent.state, top)
+    agent.state.levels.beta[top - 1] *= 100.0
+    fixed_actions.bound(fixed_actions.unpacked(agent._fixed), agent.state.levels, top)
     decision = agent.choose()
     assert len(unknown_levels(agent)) < len(waiting)
     ucb = agent.bounds().ucb
@@ -81,7 +81,7 @@ def test_a_loaded_agent_goes_on(tmp_path):
     """The table is not saved: it is computed from the levels, and no choice depends on how."""
     rng = np.random.default_rng(2)
     X = random_actions(rng, 60, 4)
-    agent = unipac.NestedOFUL(4, noise=0.5, fixed_actions=X)
+    agent = unipac.NestedOFUL(4, noise=0.5, fixed_actions=X, tight=False)
     agent.play(X, X @ X[0] + 0.5 * rng.standard_normal((300, 1)))
     agent.save(tmp_path / "agent")
     loaded = unipac.load(tmp_path / "agent")

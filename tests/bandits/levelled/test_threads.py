@@ -69,9 +69,10 @@ def player(agent, rounds, seed, made):
 
 def gram(agent):
     """Σ − λI of all data, from the factors."""
-    S = top(agent.state)
+    stack = getattr(agent.state, "levels", agent.state)  # some have sets beside them
+    S = top(stack)
     levels = range(S) if agent.rule == DISJOINT else [S - 1]
-    factors = [np.triu(agent.state.rows[i, :, 1 : DIM + 1]) for i in levels]
+    factors = [np.triu(stack.rows[i, :, 1 : DIM + 1]) for i in levels]
     return sum(R.T @ R - agent.regularization * np.eye(DIM) for R in factors)
 
 
