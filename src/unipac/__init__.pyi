@@ -68,6 +68,5 @@ __all__ = [
     "SupLinRel", "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
     "UCRLVTRPlus", "UPACLSVI", "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive",
     "XYStatic", "bandits", "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac",
-    "registry", "theory",
-    "weights"
+    "registry", "theory", "weights"
 ]

@@ -1,13 +1,14 @@
 """Guarded at the edges: heuristics that raise or pick what is not there, interrupts, late rewards, tiny λ."""
 
 import copy
-import sys
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import unipac
+from helpers.interrupts import interrupt
 from helpers.regressions import world
 from unipac import _agents
 from unipac.bandits.protocol import play
@@ -97,31 +98,6 @@ MADE = {
 }
 
 
-def interrupted(call, at):
-    """Let ``call`` raise at the n-th entry or return of a function, as a signal handler would; whether it came.
-
-    Python does not look for signals between the call of a compiled function and its first instruction.
-    """
-    left = at
-
-    def profile(frame, event, _):
-        nonlocal left
-        compiled = "__name__" not in frame.f_globals  # a frame that Numba made for the profiler
-        left -= frame.f_code is not interrupted.__code__ and not (event == "call" and compiled)
-        if left <= 0:
-            sys.setprofile(None)
-            raise RefusalError
-
-    sys.setprofile(profile)
-    try:
-        call()
-    except RefusalError:
-        return True
-    finally:
-        sys.setprofile(None)
-    return False
-
-
 @pytest.mark.parametrize("name", MADE)
 def test_an_update_is_made_or_not_made_whenever_it_is_interrupted(name):
     agent = unipac.Guarded(MADE[name](), noise=0.1, gate=0.5)
@@ -133,7 +109,7 @@ def test_an_update_is_made_or_not_made_whenever_it_is_interrupted(name):
     outcomes = []
     while True:
         tried = copy.copy(agent)
-        if not interrupted(lambda: tried.update(decision.id, 0.25), len(outcomes) + 1):  # noqa: B023
+        if interrupt(partial(tried.update, decision.id, 0.25), len(outcomes) + 1) is None:
             break
         outcomes.append(tried.digest() == done.digest())
         assert outcomes[-1] or tried.digest() == agent.digest()

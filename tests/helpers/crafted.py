@@ -276,7 +276,7 @@ def check_derived(agent: Any) -> None:
 def _check_regressions(agent: Any, state: Any) -> None:
     if not isinstance(agent, OptimisticAgent):
         return
-    d, lam = agent.dim, agent.regularization
+    d, lam, state = agent.dim, agent.regularization, getattr(state, "levels", state)
     for level in agent.levels():
         rows = state.rows[level.level - 1]
         R, z = np.triu(rows[:, 1 : d + 1]), rows[:, d + 1]

@@ -13,6 +13,17 @@ from unipac.registry import AGENTS
 
 NAMES = [name for name, agent in AGENTS.items() if issubclass(agent, LevelledAgent)]
 
+
+def without_sets(agent):
+    """The arguments by which an agent has no sets behind certificates: its bounds are those of its levels alone."""
+    return {"tight": False} if "tight" in agent.__dataclass_fields__ else {}
+
+
+def levels_of(agent):
+    """Its levels, beside which there may be sets."""
+    return getattr(agent.state, "levels", agent.state)
+
+
 KINDS = ["norms", "repeats", "collinear", "unit", "arms"]
 
 

@@ -11,6 +11,7 @@ import pytest
 import unipac
 from helpers.exact import GRID, after_equal_rounds, mean_and_width, on_grid, regression
 from helpers.judges.levelled import level_counts
+from helpers.levelled import levels_of, without_sets
 from unipac import _jit
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac._jit import jit
@@ -159,7 +160,8 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization,
     d = 6
     X = random_actions(rng, 30, d)
     X[20:] = X[:10] * 0.5  # collinear
-    player = agent(d, noise=0.5, regularization=regularization, fixed_actions=X)
+    given = {"noise": 0.5, "regularization": regularization, **without_sets(agent)}
+    player = agent(d, **given, fixed_actions=X)
     theta = X[0] / np.linalg.norm(X[0])
     for begin in range(0, 3000, 100):
         player.play(X, X @ theta + 0.5 * rng.standard_normal((100, 1)))
@@ -167,7 +169,7 @@ def test_the_table_of_fixed_actions_stays_close_and_above(agent, regularization,
             player.update(player.choose(), 0.3, times=10**6)
         if begin == 2000:
             player.update(player.choose(), 1e6)  # an outlier
-        levels, fixed = player.state, fixed_actions.unpacked(player._fixed)
+        levels, fixed = levels_of(player), fixed_actions.unpacked(player._fixed)
         top = stack.top(levels)
         known = [i for i in range(top) if not fixed_actions.is_unknown(fixed, i + 1)]
         assert top - 1 in known
@@ -214,7 +216,8 @@ def test_a_million_collinear_rounds(agent):
     learner = agent(d, regularization=regularization)
     learner.absorb(features / GRID, rewards / GRID)
     Sigma, b = regression(features, rewards, regularization)
-    outermost = learner.state.rows[stack.top(learner.state) - 1]
+    levels = levels_of(learner)
+    outermost = levels.rows[stack.top(levels) - 1]
     played = [directions[i] * scale / GRID for i in (0, 1) for scale in (1, 500, 999)]
     for kind in (played, list(random_actions(rng, 6, d))):
         exact = np.array([mean_and_width(Sigma, b, x) for x in kind])
@@ -230,7 +233,8 @@ def test_many_equal_rounds_agree_with_fractions(agent, times):
     x = np.array([0.6, 0.64, 0.48]) * 0.9
     learner = agent(3, regularization=4.0)
     learner.update(learner.choose([x]), 0.7, times=times)
-    outermost = learner.state.rows[stack.top(learner.state) - 1]
+    levels = levels_of(learner)
+    outermost = levels.rows[stack.top(levels) - 1]
     for probe in (x, np.array([0.6, 0.64, 0.4800001]), np.array([-0.8, 0.6, 0.0]), np.array([0.0, 0.0, 1.0])):
         mean, width2 = ridge.evaluate(outermost, probe)
         exact_mean, exact_width2 = after_equal_rounds(x, 0.7, times, 4.0, probe)
@@ -264,7 +268,7 @@ def test_times_fills_levels_as_single_rounds_do(q):
 def test_times_equals_single_updates_after_other_data(agent):
     rng = np.random.default_rng(3)
     X = random_actions(rng, 50, 3)
-    one, many = agent(3, regularization=0.1), agent(3, regularization=0.1)
+    one, many = (agent(3, regularization=0.1, **without_sets(agent)) for _ in range(2))
     for learner in (one, many):
         learner.absorb(X, X[:, 0])
     x = np.array([0.36, -0.48, 0.8])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import unipac
+from helpers.levelled import levels_of, without_sets
 from unipac._jit import jit
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast import fixed_actions, packing, simd
@@ -138,11 +139,12 @@ def test_bounds_of_the_table_are_never_too_small(agent, regularization, norm):
         X[n // 2 :] = X[: n - n // 2] * (1 + 1e-9 * rng.standard_normal((n - n // 2, 1)))
         X[-1] = 0.0
         X *= norm / np.linalg.norm(X, axis=1).max()
-        learner = agent(d, noise=0.3, regularization=regularization, action_norm=norm, fixed_actions=X)
+        given = {"noise": 0.3, "regularization": regularization, "action_norm": norm, **without_sets(agent)}
+        learner = agent(d, **given, fixed_actions=X)
         for block in range(24):
             rewards = X @ rng.standard_normal(d) / norm + rng.standard_normal((30, 1)) * 10.0 ** (block % 4)
             learner.play(X, rewards)
-            levels, table = learner.state, fixed_actions.unpacked(learner._fixed)
+            levels, table = levels_of(learner), fixed_actions.unpacked(learner._fixed)
             S = stack.top(levels)
             means, width2 = np.empty(S), np.empty(S)
             for k, x in enumerate(X):

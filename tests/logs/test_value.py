@@ -103,7 +103,7 @@ def test_value_by_hand():
     n, noise = 99, 0.5
     log = Log([[1.0]], [0] * n, [1.0] * n)
     beta = noise * math.sqrt(math.log(n + 1) + 2 * math.log(1 / DELTA)) + 1.0
-    found = logs.value(oful(1), log, [0] * n)
+    found = logs.value(oful(1, tight=False), log, [0] * n)
     assert found.estimate == pytest.approx(0.99)
     assert found.lower == pytest.approx(0.99 - beta / 10)
     assert found.upper == pytest.approx(1.0)  # ‖μ*‖ ≤ 1
@@ -128,7 +128,7 @@ def test_forms_of_a_policy_are_one():
 def test_differences_may_be_longer_than_any_action():
     """Of norm 2 here; the difference knows more than the two intervals tell."""
     log = Log([[1.0, 0.0], [-1.0, 0.0]], [0] * 50, [0.3] * 50)
-    found = logs.compare(oful(2), log, [0] * 50, [1] * 50)
+    found = logs.compare(oful(2, tight=False), log, [0] * 50, [1] * 50)
     assert found.difference.estimate == pytest.approx(0.6 * 50 / 51)
     assert found.difference.width == pytest.approx(2 * found.first.width)
     assert found.winner is None

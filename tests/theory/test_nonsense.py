@@ -13,6 +13,8 @@ from unipac.theory.upac_lsvi import Sizes
 
 SENSIBLE = {
     "logdet": 1.0,
+    "spread": [[3.0, 0.0], [0.0, 1.0]],
+    "prior": 1.0,
     "dim": 2,
     "horizon": 2,
     "level": 1,

@@ -96,8 +96,7 @@ class Deployment:
         self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
         check.require(callable(clock), "clock", "a function", clock)
         self.features = features
-        self._lock = threading.RLock()
-        self._files = Files()
+        self._lock, self._files = threading.RLock(), Files()
         self._agent = copy.copy(agent)
         self._uptime = Uptime(clock)
         self._entries: Entries = OrderedDict()

@@ -29,6 +29,6 @@ from unipac.mdp.tabular.ucbvi import UCBVI
 __all__ = [
     "CertLSVIUCB", "CertVI", "ELEANOR", "Episode", "EpisodeTrace", "EpisodicAgent", "FLUTE", "FiniteAgent",
     "LSVIUCB", "LearningTrace", "MonotoneLSVI", "NestedFLUTE", "NestedVTR", "PSRL", "Plan", "QLearning",
-    "RLSVI", "StageLevel", "TabularAgent", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
-    "UCRLVTRPlus", "UPACLSVI", "UPACVTR"
+    "RLSVI", "StageLevel", "StarLSVI", "TabularAgent", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL",
+    "UCRLVTR", "UCRLVTRPlus", "UPACLSVI", "UPACVTR"
 ]

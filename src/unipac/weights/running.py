@@ -280,6 +280,12 @@ class RunningMean:
         lower, upper = self.interval(0.05)
         return f"<RunningMean: {self.rounds:,} rounds, {what} from {lower:.4g} to {upper:.4g} (alpha=0.05)>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_files"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _files=storage.Files())
+
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:

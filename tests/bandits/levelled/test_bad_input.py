@@ -26,7 +26,7 @@ def make(name, **arguments):
 def state(agent):
     """All that an agent knows."""
     header, saved = _learned(agent)
-    arrays = {**saved, **agent.state._asdict()}
+    arrays = {**saved, **getattr(agent.state, "levels", agent.state)._asdict()}
     return (
         {name: (array.shape, array.tobytes()) for name, array in arrays.items()},
         None if agent._fixed is None else agent._fixed.tobytes(),

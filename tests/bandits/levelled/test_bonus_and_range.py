@@ -6,7 +6,7 @@ import pytest
 import unipac
 from helpers.actions import action_sets
 from helpers.judges.levelled import FastNaiveAgent
-from helpers.levelled import check_run
+from helpers.levelled import check_run, without_sets
 
 OPTIMISTIC = {
     "UPACOFUL": ("disjoint", "theorem", {}, {}),
@@ -31,9 +31,9 @@ def test_a_scaled_bonus_changes_the_choice_alone(variant, scale, fixed):
     X = action_sets(rng, 3, 250, 6, "arms" if fixed else "repeats")
     rewards = X @ np.array([0.6, -0.6, 0.5]) + 0.3 * rng.standard_normal((250, 1))
     arms = {"fixed_actions": X[0]} if fixed else {}
+    cls = unipac.AGENTS[variant.split("-")[0]]
     looped, played = (
-        unipac.AGENTS[variant.split("-")[0]](3, bonus_scale=scale, **arguments, **common, **arms)
-        for _ in range(2)
+        cls(3, bonus_scale=scale, **arguments, **common, **arms, **without_sets(cls)) for _ in range(2)
     )
     assert looped.certified
     assert looped.guarantee == "none"
@@ -66,7 +66,7 @@ def test_a_range_of_rewards_is_for_what_is_said(name, fixed, scale):
     if name == "UPACOFUL":
         more["radius"] = "mixture"
     free, ranged, played = (
-        unipac.AGENTS[name](3, **more, **arms, reward_range=given)
+        unipac.AGENTS[name](3, **more, **arms, **without_sets(unipac.AGENTS[name]), reward_range=given)
         for given in (None, (low, high), (low, high))
     )
     certificates, clipped = [], 0

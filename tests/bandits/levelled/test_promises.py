@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 import unipac
 from helpers.judges.levelled import ball_support, determinant, level_counts
-from helpers.levelled import NAMES
+from helpers.levelled import NAMES, without_sets
 from helpers.traces import assert_same, columns
 
 LEVELLED = [unipac.UPACOFUL, unipac.NestedOFUL]
@@ -157,7 +157,7 @@ def test_a_decision_says_what_bounds_says(name, arguments):
     rng = np.random.default_rng(6)
     if name == "LinUCB":
         arguments = {key: value for key, value in arguments.items() if key != "norm"}
-    agent = unipac.AGENTS[name](3, **arguments)
+    agent = unipac.AGENTS[name](3, **arguments, **without_sets(unipac.AGENTS[name]))
     cap = 2 * arguments.get("norm", 1.0) * arguments.get("action_norm", 1.0)
     for _ in range(300):
         X = 0.5 * unit(rng, 5, 3)
@@ -329,7 +329,8 @@ def test_times_is_so_many_updates(agent_class, regularization, warm, vector):
     before = unit(rng, 80, 3) * rng.uniform(0, 1, (80, 1)), rng.uniform(-1, 1, 80)
     probe = np.concatenate([x, unit(rng, 5, 3)])
     for times in (1, 2, 3, 5, 64, 1023, 10**5):
-        at_once, single = (agent_class(3, regularization=regularization) for _ in range(2))
+        plain = {"regularization": regularization, **without_sets(agent_class)}  # a mean tells sets less
+        at_once, single = (agent_class(3, **plain) for _ in range(2))
         if warm:
             for agent in (at_once, single):
                 agent.absorb(*before)
@@ -562,7 +563,7 @@ def test_rewards_on_another_scale_are_a_refutation(name, sign, way):
     ],
 )
 def test_bounds_without_proof_refute_nothing(name, arguments):
-    agent = unipac.AGENTS[name](1, **arguments)
+    agent = unipac.AGENTS[name](1, **arguments, **without_sets(unipac.AGENTS[name]))
     agent.play([[1.0]], np.where(np.arange(400) < 60, 30.0, -30.0)[:, None])
     bounds = agent.bounds([[1.0]])
     assert bounds.lcb[0] > bounds.ucb[0] or name == "LinUCB"

@@ -67,9 +67,10 @@ class HalfOFUL(unipac.OFUL):
 @pytest.mark.parametrize("runs", RUNS)
 def test_half_the_radius_does_not_hold(runs, radius):
     """Negative control: with half the radius the same test rejects."""
-    whole, half = (agent(2, radius=radius, regularization=0.1) for agent in (unipac.OFUL, HalfOFUL))
+    plain = {"radius": radius, "tight": False}
+    whole, half = (agent(2, regularization=0.1, **plain) for agent in (unipac.OFUL, HalfOFUL))
     assert half.levels()[0].radius == pytest.approx(whole.levels()[0].radius / 2, rel=1e-14)
-    failures = failing_runs(HalfOFUL, {"radius": radius}, "gaussian", runs, regularization=0.1)
+    failures = failing_runs(HalfOFUL, plain, "gaussian", runs, regularization=0.1)
     assert metrics.binomial_upper_tail(failures, runs, DELTA) < FALSE_ALARM
 
 

@@ -57,7 +57,6 @@ class Guarded(BanditAgent):
 
     dim: int = dataclasses.field(init=False, default=0)
     learns_in = ("state", "_inner")
-
     heuristic: Converted[BanditAgent, Any] = parameter(words="a fresh bandit agent, copied", kw_only=False)
     delta: float = declare.delta()
     noise: float = declare.noise()

@@ -58,7 +58,6 @@ class PhasedElimination(BanditAgent):
     theorem: ClassVar[str] = "uniform-PAC"
     absorbs = False
     _proven = True
-
     dim: int = dataclasses.field(init=False, default=0)
     fixed_actions: Any = dataclasses.field(init=False, default=None)
     arms: ArrayParameter = parameter(words="(n, d), the arms, offered in every round", kw_only=False)
@@ -133,8 +132,7 @@ class PhasedElimination(BanditAgent):
         while done < len(y):
             state: phases.Phases = self.state
             arms = phases.arms_ahead(state, self._ledger.pending.values(), len(y) - done)
-            part = slice(done, done + len(arms))
-            trace.level[part] = state.number[0]
+            trace.level[part := slice(done, done + len(arms))] = state.number[0]
             gaps = state.gaps if self.consistent else np.full_like(state.gaps, np.nan)
             phases.pull(arms, y[part], gaps, trace.index[part], trace.certificate[part], trace.reward[part])
             if self._ledger.pending:

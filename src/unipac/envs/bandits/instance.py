@@ -67,6 +67,7 @@ class BanditInstance(ABC):
 
     uneven: bool = False
     blocks: int = 1
+    """Into how many blocks of equal length its actions fall, each of them zero outside of one."""
 
     def __init__(
         self,

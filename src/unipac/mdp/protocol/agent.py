@@ -321,14 +321,14 @@ class EpisodicAgent(Agent):
             self._between_episodes("play")
             self._check_total("episodes", K)
             first = self.episodes if start is None else check.count("start", start, least=0)
-        trace = empty_trace(K, self.horizon)
+        trace, proven = empty_trace(K, self.horizon), self._proven
         blocks = in_blocks(mdp, starts, trace, first, seed)
         try:
             forks.in_turns(
                 self, lambda: self.episodes, lambda _: self._play_blocks(world, blocks), trace, "episodes"
             )
         finally:
-            if not self._proven:
+            if not proven:
                 trace.certificate[:] = np.nan
         return trace
 
