@@ -37,6 +37,9 @@ from unipac.bandits.sets.kernels import (
 from unipac.linalg.fast import simd
 from unipac.linalg.fast.evaluate import evaluate_all
 
+UNDERFLOW = 1e-290
+"""Squares of widths below this may be lost to underflow."""
+
 
 @inlined
 def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float, float]:
@@ -44,6 +47,8 @@ def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[fl
     b, width2 = work.block[k], work.values[k, WIDTH2]
     mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
     zeta = rules.zetas[sets.status[0]]
+    if width2 < UNDERFLOW:  # of an action so short that its square is lost, the sets know nothing
+        return math.inf, -math.inf, math.inf
     a = half_a(sets, rules, b, work.images, k, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
     ball = rules.norm * length(X, k)
