@@ -72,8 +72,8 @@ def guarantees() -> dict[str, Any]:
         "PAC": {"round": list(range(1, len(pulled) + 1)), "lost": rounded(REWARDS[0] - REWARDS[pulled])},
     }
     agents = {
-        "regret": unipac.OFUL(3, radius="mixture", **QUIET),
-        "uniform-PAC": unipac.NestedOFUL(3, **QUIET),
+        "regret": unipac.OFUL(3, radius="mixture", tight=False, **QUIET),
+        "uniform-PAC": unipac.NestedOFUL(3, tight=False, **QUIET),
     }
     for guarantee, agent in agents.items():
         mistakes = [
@@ -91,7 +91,8 @@ def guarantees() -> dict[str, Any]:
 
 def comes_back() -> dict[str, Any]:
     """Picture 2: the upper bound of a bad arm, over forced rounds and free choices."""
-    agents = {"OFUL": unipac.OFUL(2, radius="mixture", **QUIET), "NestedOFUL": unipac.NestedOFUL(2, **QUIET)}
+    agents = {"OFUL": unipac.OFUL(2, radius="mixture", tight=False, **QUIET)}
+    agents["NestedOFUL"] = unipac.NestedOFUL(2, tight=False, **QUIET)
     found = {}
     for name, agent in agents.items():
         rows = forced(agent, [0.5, 0.0])
@@ -108,7 +109,7 @@ def comes_back() -> dict[str, Any]:
 
 def levels() -> dict[str, Any]:
     """Picture 3: the width of each round's action in the level that it enters."""
-    agent = unipac.NestedOFUL(2, delta=DELTA, noise=NOISE)
+    agent = unipac.NestedOFUL(2, delta=DELTA, noise=NOISE, tight=False)
     batch = sphere(2, 10, noise=NOISE).rounds(0, 2000, seed=0)
     trace = agent.play(sphere(2, 10, noise=NOISE), rounds=2000, seed=0)
     gram = np.eye(2)[None].repeat(trace.level.max(), axis=0)
@@ -122,7 +123,7 @@ def levels() -> dict[str, Any]:
 
 def radii() -> dict[str, Any]:
     """Picture 4: the radius of the set of all data, and those of levels, over a million rounds."""
-    single = unipac.OFUL(2, radius="mixture", delta=DELTA, noise=NOISE)
+    single = unipac.OFUL(2, radius="mixture", delta=DELTA, noise=NOISE, tight=False)
     split = unipac.UPACOFUL(2, radius="mixture", delta=DELTA, noise=NOISE)
     shown = 5
     found: dict[str, Any] = {
@@ -168,7 +169,7 @@ def certificates() -> dict[str, Any]:
     """Picture 6: certificates over the rounds, and the most that was lost in truth, in three dimensions."""
     found: dict[str, Any] = {}
     for dim in (3, 10, 40):
-        agent = unipac.NestedOFUL(dim, delta=DELTA, noise=NOISE)
+        agent = unipac.NestedOFUL(dim, delta=DELTA, noise=NOISE, tight=False)
         trace = agent.play(sphere(dim, 20, noise=NOISE), rounds=100_000, seed=0)
         edges = [0, *(place for place in PLACES if place <= 100_000)]
         parts = [slice(*edge) for edge in pairwise(edges)]

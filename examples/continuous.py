@@ -34,7 +34,9 @@ def main() -> None:
         policy = agent.policy()
         value = mdp.policy_value(policy)
         told = policy.certificate(mdp.initial)
-        print(f"{agent.episodes:10,}{returns.mean():14.4f}{value:10.4f}{best - value:10.4f}{told:14.4f}")
+        print(
+            f"{agent.episodes:10,}{returns.returns.mean():14.4f}{value:10.4f}{best - value:10.4f}{told:14.4f}"
+        )
     place = 0.9123  # an observation that was surely never seen
     print(f"from {place}: action {agent.policy()([place], 1)}, certificate {agent.certificate([place]):.4f}")
 

@@ -70,7 +70,7 @@ def learned(deployment, X, means, rounds, first=0):
 
 def test_verdicts_are_kept_and_dropped(tmp_path):
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    deployment = unipac.Deployment(unipac.NestedOFUL(2, noise=0.1))
+    deployment = unipac.Deployment(unipac.NestedOFUL(2, noise=0.1, tight=False))
     assert deployment.settled(X, 0.2) is None
     learned(deployment, X, [0.9, 0.1], 300)
     verdict = deployment.settled(X, 0.2)

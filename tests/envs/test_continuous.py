@@ -53,7 +53,7 @@ def test_the_optimum_is_that_of_a_fine_table_and_the_error_is_stated(name):
     value = mdp.policy_value(
         lambda s, stage: int((mdp.feature_map(s) @ greedy[stage - 1]).argmax()), cells=40
     )
-    assert value <= mdp.optimal_value(cells=12) + 1e-9
+    assert value <= mdp.optimal_value() + 30 * mdp.error() + 1e-9
 
 
 def test_a_policy_that_answers_for_many_states_has_the_same_value():

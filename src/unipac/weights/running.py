@@ -284,7 +284,9 @@ class RunningMean:
         return {name: value for name, value in vars(self).items() if name != "_files"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _files=storage.Files())
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._files = storage.Files()
 
     # -- files ---------------------------------------------------------------------------------
 

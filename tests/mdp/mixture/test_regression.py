@@ -23,9 +23,8 @@ def test_with_two_stages_they_are_bandits(name, bandit):
     mdp = MixtureMDP(unipac.envs.model_ensemble(models), theta, rewards, np.full(S, 1 / S), horizon=2)
     agent = unipac.AGENTS[name].made_for(mdp, radius="mixture", regularization=0.3, delta=0.1)
     arms = np.einsum("satd,t->sad", mdp.features, rewards[1, :, 0])
-    other = unipac.AGENTS[bandit](
-        d, radius="mixture", noise=0.5, norm=1.0, regularization=0.3, delta=0.1, action_norm=agent._value_norm
-    )
+    plain = {"radius": "mixture", "regularization": 0.3, "delta": 0.1, "tight": False}
+    other = unipac.AGENTS[bandit](d, noise=0.5, norm=1.0, action_norm=agent._value_norm, **plain)
     for k in range(2000):
         s = k % S
         decision = other.choose(np.ascontiguousarray(arms[s]))
