@@ -54,7 +54,9 @@ def leaves(make: Callable[[], Any], window: float | None, seed: int) -> tuple[in
 
 
 def excluded(deployment: Deployment, x: Any) -> bool:
-    bounds = deployment.agent.bounds(x)
+    bounds = deployment._agent.bounds(
+        x
+    )  # not of a copy, which takes as long as there are decisions that wait
     return bool(bounds.lcb[0] > 0.0 or bounds.ucb[0] < 0.0)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac._storage import VERSION
 from helpers import crafted, registry_cases as cases
 from unipac import _agents, _storage
+from unipac._storage import VERSION
 from unipac.features import OneHot
 
 pytestmark = [

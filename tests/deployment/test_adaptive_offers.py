@@ -32,7 +32,9 @@ def leaves(make, window, seed, reverse):
     deployment = Deployment(make(), window=window, drift=0.0, clock=lambda: seconds[0])
 
     def excluded():
-        bounds = deployment.agent.bounds(x)
+        bounds = deployment._agent.bounds(
+            x
+        )  # not of a copy, which takes as long as there are decisions that wait
         return bool(bounds.lcb[0] > 0 or bounds.ucb[0] < 0)
 
     while rewards[-HEADS:] != [1.0] * HEADS:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import unipac
+from helpers.levelled import without_sets
 from helpers.mixtures import small
 from unipac.envs import vtr_killer
 from unipac.envs.mdps.mixture_mdp import MixtureMDP
@@ -23,7 +24,7 @@ def test_with_two_stages_they_are_bandits(name, bandit):
     mdp = MixtureMDP(unipac.envs.model_ensemble(models), theta, rewards, np.full(S, 1 / S), horizon=2)
     agent = unipac.AGENTS[name].made_for(mdp, radius="mixture", regularization=0.3, delta=0.1)
     arms = np.einsum("satd,t->sad", mdp.features, rewards[1, :, 0])
-    plain = {"radius": "mixture", "regularization": 0.3, "delta": 0.1, "tight": False}
+    plain = {"radius": "mixture", "regularization": 0.3, "delta": 0.1, **without_sets(unipac.AGENTS[bandit])}
     other = unipac.AGENTS[bandit](d, noise=0.5, norm=1.0, action_norm=agent._value_norm, **plain)
     for k in range(2000):
         s = k % S
