@@ -63,8 +63,8 @@ def excluded(deployment: Deployment, x: Any) -> bool:
 def table(results: dict[str, Any]) -> str:
     """What the page shows."""
     words = (
-        f"Runs of {results['runs']} in which the truth left the bounds (`tight=False`), δ = {results['delta']}; an agent made "
-        f"{results['least']:,} to {results['most']:,} decisions before it learned:"
+        f"Runs of {results['runs']} in which the truth left the bounds (`tight=False`), δ = {results['delta']}; "
+        f"an agent made {results['least']:,} to {results['most']:,} decisions before it learned:"
     )
     lines = [words, "", "| | " + " | ".join(results["left"]) + " |", "|---|" + "---|" * len(results["left"])]
     for order in results["orders"]:
