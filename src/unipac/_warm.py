@@ -250,7 +250,9 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         _tried(functools.partial(_made, agent, mdp, **parameters), ways)
     if set(arguments) <= accepted:
         made += _tried(lambda: agent(**arguments), ways)
-        _tried(lambda: agent(**arguments, bonus_scale=0.5, replan="lazy"), ways)
+        lazy = {"bonus_scale": 0.5, "replan": "lazy"}
+        lazy = {name: value for name, value in lazy.items() if name in accepted}
+        _tried(lambda: agent(**arguments, **lazy), ways)
     env.close()
     _require_made(agent, made)
 
