@@ -280,3 +280,16 @@ def test_the_regret_certificate_bounds_the_regret():
             regret += agent.play(mdp, episodes=100, seed=seed).gap.sum()
             assert regret <= agent.regret_certificate()
         assert agent.regret_certificate() < 600 * 3
+
+
+@pytest.mark.boundscheck
+def test_a_policy_answers_at_every_stage_as_its_table_says():
+    mdp = envs.random_simplex(4, 2, 3, 3, seed=4)
+    agent = StarLSVI.made_for(mdp, mixture=True)
+    agent.play(mdp, episodes=40, seed=1)
+    policy = agent.policy()
+    table = np.asarray(policy)
+    assert table.shape == (3, 4)
+    assert [[policy(s, h + 1) for s in range(4)] for h in range(3)] == table.tolist()
+    with pytest.raises(ValueError, match="stage must be"):
+        policy(0, 4)
