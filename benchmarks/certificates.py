@@ -21,7 +21,7 @@ CUTS = np.unique((10 ** np.arange(1, 6.01, 0.05)).astype(int))
 def rounds_until(dim, noise, seed):
     """For every ε, after how many rounds."""
     instance = unipac.envs.sphere(dim, 10, noise=noise, seed=seed)
-    agent = unipac.Guarded(unipac.LinUCB(dim), noise=noise)
+    agent = unipac.Guarded(unipac.LinUCB(dim), noise=noise, tight=False)
     found = dict.fromkeys(EPS, np.inf)
     for end in CUTS:
         trace = agent.play(instance, rounds=int(end) - agent.rounds, seed=seed)
