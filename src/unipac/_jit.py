@@ -25,6 +25,8 @@ import numba
 from numba import extending
 from numba.core import caching, event
 
+from unipac._linking import Kernel
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -43,8 +45,8 @@ def jit(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    """Like ``jit``, but copied into the kernels that call it: passing many arrays takes time."""
-    return _compiled(function, inline="always")
+    """Like ``jit``, but always inlined into the kernels that call it: passing many arrays takes time."""
+    return _compiled(function, forceinline=True)
 
 
 def reassociated(function: Callable[P, T]) -> Callable[P, T]:
@@ -56,10 +58,11 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
-    compiled = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
-    if hasattr(compiled, "_cache"):  # it has none where compilation is switched off
-        with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
-            compiled._cache = _Kept(function)
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled = Kernel(function, {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options})
+    with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
+        compiled._cache = _Kept(function)
     return cast(Callable[P, T], compiled)
 
 

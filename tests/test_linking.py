@@ -1,0 +1,65 @@
+"""Kernels and their parts: the same numbers as in Python, compiled once, linked once."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from unipac import _jit
+from unipac._linking import Kernel
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+
+
+@_jit.jit
+def _square(x):
+    return x * x
+
+
+@_jit.jit
+def _left(x):
+    return _square(x) + 1.0
+
+
+@_jit.inlined
+def _right(x):
+    return _square(x) - 1.0
+
+
+@_jit.jit
+def _both(values, out):
+    for i in range(values.size):
+        out[i] = _left(values[i]) / _right(values[i])
+
+
+def test_a_kernel_is_equal_to_python():
+    values, out, expected = np.linspace(-2.0, 2.0, 9), np.empty(9), np.empty(9)
+    _both(values, out)
+    with np.errstate(divide="ignore"):
+        for i, x in enumerate(values):
+            expected[i] = np.float64(x * x + 1.0) / (x * x - 1.0)  # at ±1 by zero: an infinity, as in NumPy
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_part_has_no_machine_code_of_its_own():
+    _both(np.ones(2), np.empty(2))
+    assert isinstance(_square, Kernel) and not _square.overloads
+    assert len(_square.part.overloads) == 1  # of two callers
+    (made,) = _square.part.overloads.values()
+    assert made.library._final_module is not None and not made.library._codegen._engine.is_symbol_defined(
+        made.fndesc.mangled_name
+    )
+
+
+def test_python_can_call_what_kernels_call():
+    assert _square(3.0) == 9.0  # compiled on its own
+    assert _left(3.0) == 10.0
+
+
+def test_what_another_package_compiles_may_call_our_kernels():
+    @numba.njit
+    def outside(x):
+        return _left(x) * 2.0
+
+    assert outside(2.0) == 10.0
