@@ -113,7 +113,7 @@ class Guarded(BanditAgent):
         return state.refutation(self.state) or super()._certify(best, ucb, lcb)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return learning.covers_all(self.state.levels, self._rules, *self._scratch.sets(self.state, 0), truth)
+        return state.covers(self, truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         if not fixed:

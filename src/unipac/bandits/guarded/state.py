@@ -210,6 +210,12 @@ def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
     return mean, width, mean + bonus, mean - bonus
 
 
+def covers(agent: Any, truth: Array) -> bool:
+    """Whether the truth is in all sets of an agent."""
+    sets = agent._scratch.sets(agent.state, 0)
+    return compiled.covers_all(agent.state.levels, agent._rules, *sets, truth)
+
+
 def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:
     """Explored rounds, the proven bound on them, and radius of each closed level, under ζ."""
     dim, found = levels.rows.shape[1], []
