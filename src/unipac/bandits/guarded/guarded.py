@@ -116,9 +116,7 @@ class Guarded(BanditAgent):
         return state.covers(self, truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        if not fixed:
-            self._check_logged(X)
-        return state.decide(self, X)
+        return state.decide(self, X, fixed)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)

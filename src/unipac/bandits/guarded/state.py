@@ -90,8 +90,10 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     return inner
 
 
-def decide(agent: Any, X: Array) -> tuple[int, int, float, float, float, float, float, bool]:
+def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
     """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
+    if not fixed:
+        check_actions(X, agent)
     levels, rules, inner = agent.state.levels, agent._rules, agent._inner
     sets, spare = agent._scratch.sets(agent.state, len(X))
     work = agent._scratch.choosing(levels, len(X))
@@ -212,8 +214,8 @@ def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
 
 def covers(agent: Any, truth: Array) -> bool:
     """Whether the truth is in all sets of an agent."""
-    sets = agent._scratch.sets(agent.state, 0)
-    return compiled.covers_all(agent.state.levels, agent._rules, *sets, truth)
+    sets, spare = agent._scratch.sets(agent.state, 0)
+    return compiled.covers_all(agent.state.levels, agent._rules, sets, spare, truth)
 
 
 def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:

@@ -69,7 +69,7 @@ class Decision(_Chosen):
     def under(self, zeta: float | None) -> Decision:
         """This decision, told under which ζ its certificate holds."""
         if zeta is not None:
-            self.__dict__["misspecification"] = zeta
+            object.__setattr__(self, "misspecification", zeta)
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
