@@ -66,7 +66,9 @@ def told(make, ends, seed, **parameters):
         int(np.argmax(trace.misspecification >= zeta)) for zeta in np.unique(trace.misspecification)[1:]
     ]  # fmt: skip
     figures = [float(np.median(trace.certificate[int(0.9 * end) : end])) for end in ends]
-    return {"at": figures, "refuted": refuted, "moved": moved, "us": round(spent, 2)}
+    lost = y.max(axis=1) - y[np.arange(len(y)), trace.index]  # the gap of the label, where rewards are 0 or 1
+    below = float((trace.certificate < lost - 1e-9).mean())
+    return {"at": figures, "refuted": refuted, "moved": moved, "us": round(spent, 2), "below": below}
 
 
 def middle(make, ends, seeds=SEEDS, **parameters):
@@ -78,6 +80,7 @@ def middle(make, ends, seeds=SEEDS, **parameters):
         "refuted": [run["refuted"] for run in runs],
         "moved": [run["moved"] for run in runs],
         "us": round(float(np.median([run["us"] for run in runs])), 2),
+        "below": round(float(np.median([run["below"] for run in runs])), 5),
     }
 
 

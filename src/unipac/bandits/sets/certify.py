@@ -178,8 +178,12 @@ def _slow(
     bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
     if bound <= enough:
         return bound
-    first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
-    evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    if b == work.block[k]:
+        first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
+        evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    else:  # what is in two blocks is orthogonal in C
+        work.one[0, 0] = work.outer[0, i] - work.outer[0, k]
+        work.one[1, 0] = work.outer[1, i] + work.outer[1, k]
     bound = min(bound, float(work.one[0, 0]) + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
     if bound <= enough:
         return bound
