@@ -49,7 +49,7 @@ class Agent:
     def __post_init__(self) -> None:
         for entry in declared(self):
             if entry.metadata.get("check") is not None:
-                value = entry.metadata["check"](entry.name, getattr(self, entry.name))
+                value = entry.metadata["check"](entry.name, self._given(entry.name))
                 setattr(self, entry.name, value)
         self._lock = threading.RLock()
         self._files = storage.Files()
@@ -79,6 +79,10 @@ class Agent:
         return self.theorem if proven else "none"
 
     # -- what a kind or an algorithm writes ----------------------------------------------------
+
+    def _given(self, name: str) -> Any:
+        """A parameter as it was told, where the attribute of this name says more."""
+        return getattr(self, name)
 
     @property
     def _proven(self) -> bool:
@@ -132,12 +136,12 @@ class Agent:
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments that make an equal agent."""
-        return {entry.name: getattr(self, entry.name) for entry in declared(self)}
+        return {entry.name: self._given(entry.name) for entry in declared(self)}
 
     def __repr__(self) -> str:
         shown = []
         for entry in in_order(self):
-            value = getattr(self, entry.name)
+            value = self._given(entry.name)
             if value is entry.default or _equal(value, entry.default):
                 continue
             text = (

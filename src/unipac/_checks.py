@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import SupportsFloat, SupportsIndex
+from typing import SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 
 LARGEST = 1e50
 """Scales beyond this, or below its inverse, are refused: squares and products must not overflow."""
+
+MOST_VALUES = 64
+"""More values of a parameter that takes several are refused."""
 
 LARGEST_COUNT = 2**62
 """Larger counts are refused, so that 64-bit counters do not overflow."""
@@ -125,6 +129,18 @@ def choice(*allowed: str) -> Callable[[str, str], str]:
 def optional_choice(*allowed: str) -> Callable[[str, str | None], str | None]:
     """Make a check that accepts only these words and None."""
     return lambda name, value: None if value is None else one_of(name, value, allowed)
+
+
+def increasing(name: str, value: SupportsFloat | Sequence[SupportsFloat]) -> float | tuple[float, ...]:
+    """A number of at least zero, or several, increasing; a sequence of one is that number."""
+    several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    if not several or not isinstance(value, (Sequence, np.ndarray)):
+        return nonnegative(name, cast(SupportsFloat, value))
+    words = f"a number, or from 1 to {MOST_VALUES} numbers that increase"
+    require(1 <= len(value) <= MOST_VALUES, name, words, value)
+    numbers = tuple(nonnegative(name, number) for number in value)
+    require(all(a < b for a, b in itertools.pairwise(numbers)), name, words, value)
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def optional_range(name: str, value: Sequence[SupportsFloat] | None) -> tuple[float, float] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from unipac import _checks as check
-from unipac._parameters import parameter
+from unipac._parameters import Converted, parameter
 
 
 def delta() -> Any:
@@ -58,8 +59,15 @@ def blocks() -> Any:
 
 def misspecification() -> Any:
     """By how much expected rewards may differ from linear ones."""
-    words = "ζ ≥ 0: expected rewards differ from linear ones by at most ζ; above 0 mistakes are not bounded"
-    return parameter(default=0.0, check=check.nonnegative, words=words)
+    words = (
+        "ζ ≥ 0: expected rewards differ from linear ones by at most ζ; or several, increasing: when the data refute "
+        "one, the next is assumed. Then the attribute is the one in force"
+    )
+    return parameter(default=0.0, check=check.increasing, words=words)
+
+
+Misspecification = Converted[float | Sequence[float], float]
+"""One number or several; the attribute is the one in force."""
 
 
 def replan(default: str) -> Any:

@@ -93,7 +93,8 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
             X[4] = X[0] if t % 2 else 0.0
             out = np.empty((4, 5))
             assert (
-                certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, X, out) == -1
+                certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, 0, X, out)
+                == -1
             )
             np.testing.assert_allclose(out[2], [judge.ucb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(out[3], [judge.lcb(x, c) for x in X], rtol=1e-10, atol=1e-12)
@@ -168,7 +169,7 @@ def test_a_late_reward_ends_b_for_its_block_alone():
     assert sets.sums[1, kernels.RADIUS_B] < 10
     out = np.empty((4, 2))
     certify.bound_all(
-        memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out
+        memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, 0, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out
     )
     assert 0.3 < out[2, 0] < 0.8  # by A
     assert out[2, 1] == out[3, 1] == 0.0
@@ -182,11 +183,11 @@ def test_no_noise_no_norm(noise, norm):
     for _ in range(50):
         learn(sets, rules, np.array([0.6, 0.8]), 0.0, 1, False)
     out = np.empty((4, 1))
-    certify.bound_all(memory, np.zeros(99), C(2, 1.0).rows, 0, 1e9, np.array([[0.6, 0.8]]), out)
+    certify.bound_all(memory, np.zeros(99), C(2, 1.0).rows, 0, 1e9, 0, np.array([[0.6, 0.8]]), out)
     assert out[3, 0] <= 1e-12
     assert out[2, 0] >= -1e-12
     assert math.isfinite(out[2, 0])
-    assert sets.status.tolist() == [0, 0]
+    assert sets.status.tolist() == [0, 0, 0]
 
 
 def test_data_refute_a_zeta_and_the_next_one_serves():
@@ -199,8 +200,8 @@ def test_data_refute_a_zeta_and_the_next_one_serves():
         x = np.array([1.0, z]) / math.sqrt(2)
         learn(sets, rules, x, float(z > 0), 1, False)
         learn(one, alone, x, float(z > 0), 1, False)
-    assert sets.status.tolist() == [1, 0]
-    assert one.status.tolist() == [0, 1]
+    assert sets.status.tolist() == [1, 0, 0]
+    assert one.status.tolist() == [0, 1, 0]
 
 
 def test_one_direction_a_million_times():

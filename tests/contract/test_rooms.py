@@ -23,6 +23,7 @@ PROTOCOLS = {  # users derive from these in files of their own, so one child in 
     "unipac.mdp.protocol.finite.FiniteAgent",
     "unipac.pac.protocol.search.Search",
     "unipac.envs.bandits.rounds._Arrays",  # a named tuple cannot override __new__, its child can
+    "unipac.bandits.protocol.records._Chosen",  # a named tuple has nothing beside its entries, its child can
 }
 LONGEST_ALGORITHM, LONGEST_SOURCE = 150, 400
 ALGORITHMS = {name: Path(inspect.getsourcefile(cls) or "") for name, cls in unipac.AGENTS.items()}

@@ -4,7 +4,7 @@ In every round he offers the direction in which the estimate is wrong, its oppos
 one, of lengths from 0.05 to 1, and he chooses the error of a reward that need not be linear, against the estimate.
 Null hypothesis: a run ever leaves a set, is refuted, or has a certificate below a gap, with probability at most δ. It
 is rejected when so many of 300 runs do that the exact binomial probability is below 1e-6, the false-alarm rate.
-Negative controls: told a quarter of the noise, the same test rejects.
+Negative controls: told a quarter of the noise, with half of the radii, or told a tenth of ζ, the same test rejects.
 """
 
 import warnings
@@ -15,6 +15,7 @@ import pytest
 import unipac
 from unipac import metrics
 from unipac.bandits.sets import kernels
+from unipac.linalg import ridge, triangle
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,11 @@ CELLS = {
     "two blocks": ("signs", 4, {"blocks": 2}, 80),
     "zeta": ("signs", 3, {"zeta": 0.1}, 80),
     "zeta 0/1": ("bernoulli", 3, {"p": (0.3, 0.7), "zeta": 0.05}, 80),
-    "means of many": ("signs", 3, {"times": 7}, 60),
+    "two of zeta": ("signs", 4, {"zeta": 0.1, "blocks": 2}, 80),
+    "means of 2": ("signs", 3, {"times": 2}, 60),
+    "means of 7": ("signs", 3, {"times": 7}, 60),
+    "means of 1000": ("signs", 3, {"times": 1000}, 40),
+    "late, in order": ("signs", 3, {"late": 6}, 80),
     "absorbed first": ("signs", 3, {"absorbed": 50}, 60),
 }
 """Kind of reward, dimension, what is special, and rounds."""
@@ -80,11 +85,14 @@ def offered(rng, theta, agent, d, m, p):
     return X
 
 
-def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS):
-    """How many runs fail, and in how many of them a certificate was below a gap while the sets held."""
+def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS, part=1.0):
+    """How many runs fail, and in how many of them a certificate was below a gap while the sets held.
+
+    With ``part`` only this part of every radius counts.
+    """
     kind, d, more, rounds = CELLS[cell]
     p, zeta, m = more.get("p"), more.get("zeta", 0.0), more.get("blocks", 1)
-    noise = 0.5 if p else 1.0
+    noise = 0.5 if p else more.get("noise", 1.0)
     failures = contradictions = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -97,14 +105,11 @@ def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS):
             X = rng.standard_normal((more["absorbed"], d))
             X /= np.linalg.norm(X, axis=1, keepdims=True)
             agent.absorb(X, [drawn(kind, mean, noise, rng) for mean in X @ theta])
-        failed = False
+        failed, waiting = False, []
         for _ in range(rounds):
             X = offered(rng, theta, agent, d, m, p)
-            sets, _ = kernels.unpacked(agent.state.sets)
-            covered = covers(agent, theta)
-            R, z = np.triu(sets.rows[0, :, 1 : d // m + 1]), sets.rows[0, :, d // m + 1]
-            error = (np.linalg.solve(R, z) - theta[: d // m]) if m == 1 else np.zeros(d)
-            means = X @ theta + zeta * np.sign(X @ error if m == 1 else 0.0)
+            covered = covers(agent, theta) if part == 1.0 else inside(agent, theta, part)
+            means = X @ theta + zeta * np.sign(X @ (estimate(agent, m) - theta))
             means = means if p is None else np.clip(means, 1e-3, 1 - 1e-3)
             decision = agent.choose(X)
             k, times = decision.index, more.get("times", 1)
@@ -114,9 +119,39 @@ def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS):
             if failed:
                 break
             reward = np.mean([drawn(kind, means[k], noise, rng) for _ in range(times)])
-            agent.update(decision, float(reward), times=times)
+            waiting.append((decision, float(reward)))
+            if len(waiting) > more.get("late", 0):
+                agent.update(*waiting.pop(0), times=times)
         failures += failed
     return failures, contradictions
+
+
+def estimate(agent, m):
+    """θ̂ of all blocks."""
+    sets, _ = kernels.unpacked(agent.state.sets)
+    w = sets.rows.shape[1]
+    return np.concatenate(
+        [np.linalg.solve(np.triu(rows[:, 1 : w + 1]), rows[:, w + 1]) for rows in sets.rows]
+    )
+
+
+def inside(agent, theta, part):
+    """Whether the parameter is in A, B and C of a guard, with a part of their radii."""
+    sets, rules = kernels.unpacked(agent.state.sets)
+    w = sets.rows.shape[1]
+    zeta = agent.misspecification
+    found = ridge.distance(agent.state.levels.rows[0], theta) <= part * (
+        agent.state.levels.beta[0] + zeta * np.sqrt(agent.rounds)
+    )
+    for b, (rows, sums) in enumerate(zip(sets.rows, sets.sums, strict=True)):
+        own, R, e = theta[b * w : (b + 1) * w], np.triu(rows[:, 1 : w + 1]), sums[kernels.MIX]
+        z = (rows[:, w + 1] - e * (rows[:, w + 2] if rows.shape[1] > w + 2 else 0.0)) / (1 - e)
+        found &= np.linalg.norm(z - R @ own) <= part * sums[kernels.RADIUS_B]
+        noise = R.T @ (rows[:, w + 1] - R @ own) + rules.regularization * own
+        below = np.concatenate((noise, np.zeros(triangle.columns(w))))
+        most = sums[kernels.RADIUS_A] + zeta * np.sqrt(sums[kernels.COUNT])
+        found &= triangle.inverse_norm(sets.factor[b], below) <= part * most
+    return bool(found)
 
 
 def covers(agent, theta):
@@ -147,13 +182,36 @@ def test_sets_of_optimistic_agents_hold(name):
     assert contradictions == 0
 
 
-@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "means of many"])
+@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "means of 7"])
 def test_a_quarter_of_the_noise_is_found_out(cell):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         failures, _ = failing_runs("Guarded", cell, 0.1, told=0.25)
     print(f"{cell}: {failures} of {RUNS} told a quarter")
     assert metrics.binomial_upper_tail(failures, RUNS, 0.1) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta"])
+def test_half_of_the_radii_is_too_little(cell):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failures, _ = failing_runs("Guarded", cell, 0.5, part=0.5)
+    print(f"{cell}: {failures} of {RUNS} with half of the radii at delta 0.5")
+    assert metrics.binomial_upper_tail(failures, RUNS, 0.5) < FALSE_ALARM
+
+
+CELLS["pushed"] = ("gauss", 3, {"zeta": 0.25, "noise": 0.25}, 250)
+
+
+def test_a_tenth_of_zeta_is_found_out():
+    """Errors of 0.25 pushed against the estimate at noise 0.25: told 0.025, most runs leave the sets; told all, few."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failures, _ = failing_runs("Guarded", "pushed", 0.1, told_zeta=0.1, runs=100)
+        rightly, _ = failing_runs("Guarded", "pushed", 0.1, runs=100)
+    print(f"told a tenth of zeta: {failures} of 100; told all: {rightly}")
+    assert failures > 50
+    assert metrics.binomial_upper_tail(rightly, 100, 0.1) > FALSE_ALARM
 
 
 def late_attack(d, in_order, runs=100):
@@ -188,13 +246,14 @@ def late_attack(d, in_order, runs=100):
     return wrong, ended
 
 
-def test_rewards_out_of_order_end_b_before_it_can_be_attacked():
+@pytest.mark.parametrize("d", [20, 60, 200])
+def test_rewards_out_of_order_end_b_before_it_can_be_attacked(d):
     """At most δ = 0.5 of 100 runs, limit at 1e-6; in each of them B has ended where a reward came late."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        late, ended = late_attack(60, in_order=False)
-        ordered, kept = late_attack(60, in_order=True)
-    print(f"late: {late}, ended {ended}; in order: {ordered}, ended {kept} of 100")
+        late, ended = late_attack(d, in_order=False)
+        ordered, kept = late_attack(d, in_order=True)
+    print(f"d={d} late: {late}, ended {ended}; in order: {ordered}, ended {kept} of 100")
     assert ended == 100
     assert kept == 0
     assert metrics.binomial_upper_tail(late, 100, 0.5) > FALSE_ALARM

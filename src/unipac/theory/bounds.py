@@ -22,6 +22,9 @@ Radius = Literal["theorem", "determinant", "mixture"]
 LARGEST_LEVEL = 400
 """4^-400 is far below the smallest accuracy for which there are finite bounds."""
 
+MOST_LEVELS = 64
+"""With misspecification no more levels are looked at: 4^64 rounds are more than can be counted."""
+
 LATE = 1e-6
 """An explored round whose reward is late still counts as wide if its squared width is 4^-l up to this part of it."""
 
@@ -96,6 +99,7 @@ def mistake_bound(
     norm: float = 1.0,
     regularization: float = 1.0,
     action_norm: float = 1.0,
+    misspecification: float = 0.0,
 ) -> float:
     """With probability 1 − δ, for all ε at once: the number of rounds with a gap above ε is at most this.
 
@@ -105,6 +109,10 @@ def mistake_bound(
     ``all_data``, half of δ goes to the set of all data. The bound is infinite for ε below about 1e-11,
     since actions of norm below 1e-12 L are not stored.
 
+    If rewards are linear within ζ > 0 only, rounds that pass level l have a gap of at most 2 (β_l + ζ √n_l) 2^-l + 2ζ,
+    n_l the most members of its set. This falls, then rises with l: the bound counts the levels up to the *first* for
+    which it is at most ε, and is infinite if there is none.
+
     >>> mistake_bound(0.5, 3, 0.05)      # paper's constants: 1.5e8
     35336
     >>> mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1)  # 2 β_1/2 = 0.35 < 2: only level 1
@@ -112,9 +120,10 @@ def mistake_bound(
     """
     eps = check.positive("eps", eps)
     bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
+    zeta = check.nonnegative("misspecification", misspecification)
     if eps < bounds.negligible_gap:
         return math.inf
-    return sum(size for _, size, _ in bounds.above(eps))
+    return bounds.within(eps, zeta) if zeta > 0.0 else sum(size for _, size, _ in bounds.above(eps))
 
 
 def staircase(
@@ -263,6 +272,18 @@ class _LevelBounds:
             members = members + size if self.nested else size
             yield size, min(gap, 2.0 * self.norm * self.action_norm)
             gap = 2.0 * self._beta(level, members) * math.sqrt(1.0 + TIE) * 2.0**-level
+
+    def within(self, eps: float, zeta: float) -> float:
+        """The sizes of the levels up to the first that lets gaps of at most ε pass, if rewards are linear within ζ."""
+        total = members = 0
+        for level in range(1, MOST_LEVELS + 1):
+            size = level_size(self.dim, level, self.regularization, self.action_norm)
+            total += size
+            members = members + size if self.nested else size
+            radius = self._beta(level, members) + zeta * math.sqrt(members)
+            if 2.0 * radius * math.sqrt(1.0 + TIE) * 2.0**-level + 2.0 * zeta <= eps:
+                return total
+        return math.inf
 
     def above(self, eps: float) -> Iterator[tuple[int, int, float]]:
         """Level, size and gap of the levels whose gap exceeds ε, and of level 1."""

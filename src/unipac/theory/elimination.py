@@ -15,7 +15,7 @@ import math
 from unipac import _checks as check
 from unipac._constants import TIE
 from unipac.theory import radii
-from unipac.theory.bounds import late_level_size, level_size, steady_from
+from unipac.theory.bounds import MOST_LEVELS, late_level_size, level_size, steady_from
 
 
 def fixed_design(p: float, *, noise: float = 1.0, norm: float = 1.0, regularization: float = 0.0) -> float:
@@ -101,11 +101,16 @@ def guarded_mistake_bound(
     norm: float = 1.0,
     regularization: float = 1.0,
     action_norm: float = 1.0,
+    misspecification: float = 0.0,
 ) -> float:
     """With probability 1 − δ, for all ε at once: a bound on Guarded's mistakes above ε, whatever its heuristic.
 
     N_ε ≤ Σ_{l ≤ l*} ``level_size``(l) + g d 4^l*, where l* is the last level with l = 1 or 4 b_{l−1} 2^-(l−1) > ε
-    and b_l is the mixture radius with (δ/2)/(l(l+1)) after g d 4^l + Σ_{j ≤ l} ``level_size``(j) rounds.
+    and b_l is the mixture radius with (δ/2)/(l(l+1)) after n_l = g d 4^l + Σ_{j ≤ l} ``level_size``(j) rounds.
+
+    If rewards are linear within ζ > 0 only, what passes level l has a gap of at most 4 (b_l + ζ √n_l) 2^-l + 4ζ. This
+    falls, then rises with l: l* is the *first* level for which it is at most ε, and the bound is infinite if there is
+    none: for ε below 118ζ at d = 20, g = 16, below 58ζ at d = 5.
 
     If rewards are late, N_ε ≤ (1 + τ) Σ_{l ≤ l*} size(l) + g d 4^l* + τ. Here at most τ others wait whenever a decision
     is made, none is forgotten, and all rewards come as the sets allow (``docs/guide/late_rewards.md``). Proof:
@@ -122,6 +127,8 @@ def guarded_mistake_bound(
     76.0
     >>> guarded_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1, pending=3)  # 4 · 12 + 16 · 4 + 3
     115.0
+    >>> guarded_mistake_bound(2.0, 1, 0.05, norm=0.1, noise=0.1, misspecification=0.1)
+    inf
     """
     eps = check.positive("eps", eps)
     waiting = check.count("pending", pending, least=0, most=2**31)
@@ -129,11 +136,13 @@ def guarded_mistake_bound(
     dim = check.count("dim", dim, most=2**31)
     regularization = check.positive("regularization", regularization)
     action_norm = check.positive("action_norm", action_norm)
-    delta = check.probability("delta", delta)
+    delta, zeta = check.probability("delta", delta), check.nonnegative("misspecification", misspecification)
     total, members, bound = 0, 0, 0.0
     steady = steady_from(regularization, action_norm)
     level, gap = 0, math.inf
-    while level <= steady or gap > eps:
+    while gap > eps if zeta > 0.0 else level <= steady or gap > eps:
+        if zeta > 0.0 and level == MOST_LEVELS:
+            return math.inf
         level += 1
         size = level_size(dim, level, regularization, action_norm)
         if waiting > 0:
@@ -142,7 +151,8 @@ def guarded_mistake_bound(
         if gap > eps or level == 1:
             bound = (1.0 + waiting) * total + gate * dim * 4.0**level + waiting
         members += size
-        growth = (gate * dim * 4.0**level + members) * action_norm**2 / (dim * regularization)
+        rounds = gate * dim * 4.0**level + members
+        growth = rounds * action_norm**2 / (dim * regularization)
         radius = radii.mixture(
             dim * math.log1p(growth),
             radii.level_delta(delta / 2.0, level),
@@ -150,7 +160,8 @@ def guarded_mistake_bound(
             norm=norm,
             regularization=regularization,
         )
-        gap = 4.0 * radius * math.sqrt(1.0 + TIE) * 2.0**-level
+        radius += zeta * math.sqrt(rounds)
+        gap = 4.0 * radius * math.sqrt(1.0 + TIE) * 2.0**-level + 4.0 * zeta
     return bound
 
 

@@ -119,10 +119,14 @@ class Guarded:
     Level l is open in round k while k <= g d 4^l, then closed for ever.
     D^l = {rounds k <= g d 4^l} and later rounds explored at some level j <= l.
     Round k, A = D_k; for the closed levels l = 1, 2, ...:
-      A <- {x in A: <th_l, yhat - x> <= b_l |yhat - x|}, yhat = argmax_A <th_l, y>, the first; one left: play it
+      A <- {x in A: <th_l, yhat - x> <= b_l |yhat - x| + 2z}, yhat = argmax_A <th_l, y>, the first; one left: play it
       if max_A |x|_l > 2^-l: explored, play the widest
     all passed: the heuristic picks from A.
-    b_l = mix(Sigma_l, (delta/2)/(l(l+1))), all data: mix(Sigma, delta/2); with sets A and B: delta/8
+    b_l = mix(Sigma_l, (delta/2)/(l(l+1))) + z sqrt(n_l), n_l = g d 4^l + explored at j <= l;
+    all data: mix(Sigma, delta/2); with sets A and B: delta/8.
+
+    z is the misspecification in force; of several the next one if bounds of what is learned, or sums, refute it. If
+    those of what is chosen do, the certificate is one under the next, without the levels.
     """
 
     def __init__(
@@ -135,11 +139,13 @@ class Guarded:
         self.closed = []
         self.rounds = 0
         self.sets = None
+        self.zetas = misspecification if isinstance(misspecification, tuple) else (misspecification,)
+        self.index, self.explored, self.under = 0, {}, self.zetas[0]
         if tight:
             told = {"noise": noise, "norm": norm, "regularization": regularization, "blocks": blocks}
             low, high = reward_range or (-math.inf, math.inf)
-            self.sets = Sets(d, 3 * delta / 16, zeta=misspecification, low=low, high=high, **told)
-        self.zeta = misspecification
+            point = self.zetas[-1] > 0
+            self.sets = Sets(d, 3 * delta / 16, zeta=self.zetas[0], low=low, high=high, point=point, **told)
         self.first_width = first_width  # the width test before the elimination: for the comparison only
 
     def open_until(self, level):
@@ -150,18 +156,39 @@ class Guarded:
         while self.rounds + 1 > self.open_until(len(self.closed) + 1):
             self.closed.append(self.all.copy())
 
+    @property
+    def zeta(self):
+        return self.zetas[self.index]
+
+    def assume(self, index):
+        self.index = index
+        if self.sets is not None:
+            self.sets.assume(self.zeta)
+
+    def next(self):
+        """Whether another one may be assumed, and is."""
+        if self.index + 1 == len(self.zetas):
+            return False
+        self.assume(self.index + 1)
+        return True
+
+    def radius(self, level):
+        members = math.floor(self.open_until(level)) + sum(
+            self.explored.get(j, 0) for j in range(1, level + 1)
+        )
+        own = self.closed[level - 1].mixture(self.delta / 2 / (level * (level + 1)), self.R, self.S)
+        return own + self.zeta * math.sqrt(members)
+
     def survivors(self, level, X, alive):
         data = self.closed[level - 1]
-        beta = data.mixture(self.delta / 2 / (level * (level + 1)), self.R, self.S)
         best = alive[data.mean(X[alive]).argmax()]
         away = X[best] - X[alive]
-        return alive[data.mean(away) <= beta * data.width(away)]
+        return alive[data.mean(away) <= self.radius(level) * data.width(away) + 2 * self.zeta]
 
     def gap_bound(self, level, X, alive, k):
         data = self.closed[level - 1]
-        beta = data.mixture(self.delta / 2 / (level * (level + 1)), self.R, self.S)
         away = X[alive] - X[k]
-        return (data.mean(away) + beta * data.width(away)).max()
+        return (data.mean(away) + self.radius(level) * data.width(away)).max() + 2 * self.zeta
 
     def choose(self, X):
         """Row, level (0 if free) and certificate."""
@@ -189,8 +216,13 @@ class Guarded:
             beta = self.all.mixture(self.delta / 2, self.R, self.S)
             certificate = ellipsoid_certificate(self.all, beta, X, k, 2 * self.S * self.L)
         else:
+            first = self.index
+            while self.sets.contradicted(X[k], self.by_c, self.S * self.L) and self.next():
+                passed = []
             certificate = min(self.sets.certificate(X, k, self.by_c), 2 * self.S * self.L + 2 * self.zeta)
-        for level, kept in passed if self.zeta == 0 else ():
+            self.under = self.zeta
+            self.assume(first)
+        for level, kept in passed:
             certificate = min(certificate, max(self.gap_bound(level, X, kept, k), 0.0))
         return int(k), explored, certificate
 
@@ -201,9 +233,15 @@ class Guarded:
 
     def learn(self, x, y, level):
         self.close()
-        self.all.add(x, y)
         if self.sets is not None:
+            while self.sets.contradicted(x, self.by_c, self.S * self.L) and self.next():
+                pass
             self.sets.learn(x, y)
+            while self.sets.refuted() and self.next():
+                pass
+        self.all.add(x, y)
+        if level:
+            self.explored[level] = self.explored.get(level, 0) + 1
         for i in range(level, len(self.closed) + 1):
             if level:
                 self.closed[i - 1].add(x, y)

@@ -71,6 +71,9 @@ class Block:
         inner = self.loss() / (1 - e) + self.n * self.zeta**2 / e + spread
         return self.lam * self.norm**2 + inner / (1 - e) - self.least(mixed)
 
+    def tolerance(self):
+        return self.lam * self.norm**2 + 2 * self.noise**2 * self.log_share + abs(self.E)
+
     def radius_a(self):
         return self.noise * math.sqrt(
             self.logdet() + 2 * (self.log_share + math.log((self.step + 1) * (self.step + 2)))
@@ -129,6 +132,23 @@ class Sets:
     def learn(self, x, y, times=1):
         b, own = self.part(x)
         self.blocks[b].learn(own, y, times)
+
+    def assume(self, zeta):
+        """Let another ζ be in force."""
+        self.zeta = zeta
+        for block in self.blocks:
+            block.zeta = zeta
+
+    def refuted(self):
+        """Whether some b² is below 0 by more than rounding."""
+        return any(block.squared_b() < -1e-9 * block.tolerance() for block in self.blocks)
+
+    def contradicted(self, x, c, reach):
+        """Whether bounds of x cross, or leave ±(SL + ζ)."""
+        upper, lower = min(self.ucb(x, c), self.high), max(self.lcb(x, c), self.low)
+        return (
+            lower > upper + 1e-12 or lower > reach + self.zeta + 1e-12 or upper < -reach - self.zeta - 1e-12
+        )
 
     def ucb(self, x, c):
         """c(v) is the upper bound of C in direction v."""

@@ -5,7 +5,7 @@
     D^l = {k ≤ g d 4^l} ∪ {later rounds explored at some level j ≤ l}; Σ_l, θ_l: ridge  bandits.guarded.learning.learn
     b_l = √(R² [log det(Σ_l/λ) + 2 log(1/δ_l)] + λS²),  δ_l = (δ/2)/(l(l+1))          bandits.guarded.learning.set_radii
     round k: A = D_k; for the closed levels l = 1, 2, ...:                            bandits.guarded.kernels.guard
-      A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
+      A ← {x ∈ A: ⟨θ_l, ŷ − x⟩ ≤ b_l ‖ŷ − x‖ (+ 2ζ)},  ŷ = argmax_A ⟨θ_l, y⟩;  one is left: play it
       if max_{x ∈ A} ‖x‖_{Σ_l⁻¹} > 2^-l: explored, play the widest
     all passed: free, play what the heuristic picks from A; it learns from every round
     certificate: least of 2SL, max_y bound on ⟨θ*, y−x⟩ by A, B (3δ/16 each), C (δ/8) bandits.sets.certify.certificate
@@ -30,11 +30,13 @@ from unipac.bandits.guarded import learning, state
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import Step, twin_of
 from unipac.bandits.protocol.records import Level, Trace
+from unipac.bandits.sets.agent import assumes
 from unipac.bandits.sets.state import State
 from unipac.envs import BanditInstance
 from unipac.linalg.soundness import check_growth
 
 
+@assumes
 @agent
 class Guarded(BanditAgent):
     """Lets a heuristic choose among the actions that are not ruled out: its reward, and uniform-PAC.
@@ -65,7 +67,7 @@ class Guarded(BanditAgent):
     gate: float = parameter(default=16.0, check=check.positive, words="g: level l has g d 4^l rounds")
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
-    misspecification: float = declare.misspecification()
+    misspecification: declare.Misspecification = declare.misspecification()
 
     @classmethod
     def made_for(
@@ -111,18 +113,16 @@ class Guarded(BanditAgent):
         return state.refutation(self.state) or super()._certify(best, ucb, lcb)
 
     def _covers(self, truth: Array, X: Array) -> bool:
-        return learning.covers_all(self.state.levels, *self._scratch.sets(self.state, 0), truth)
+        return state.covers(self, truth)
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        if not fixed:
-            self._check_logged(X)
-        return state.decide(self, X)
+        return state.decide(self, X, fixed)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
         inner = [] if self._shared else state.learning(self, x, y, times)
         levels = state.make_room(self, times)
-        known = levels, self._rules, *self._scratch.sets(self.state, 0), x, y, level, times, self._ledger.late
+        known = levels, self._rules, *self._scratch.sets(self.state, 1), x, y, level, times, self._ledger.late
         return [*inner, (learning.learn_one, *known, self._scratch.learning(levels))]
 
     def _check_logged(self, X: Array) -> None:
@@ -138,7 +138,7 @@ class Guarded(BanditAgent):
     def levels(self) -> list[Level]:
         """Explored rounds, the proven bound on them, and radius of each closed level."""
         with self._lock:
-            return state.listed(self.state.levels, self._rules)
+            return state.listed(self.state.levels, self._rules, self.misspecification)
 
     @property
     def explored(self) -> int:

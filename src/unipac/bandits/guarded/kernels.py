@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
-from unipac.bandits.guarded.learning import Rules, _scratch, closed_levels, covers, learn
+from unipac.bandits.guarded.learning import Rules, _scratch, closed_levels, covers, learn, radius_of
 from unipac.bandits.levelled import kernels as single
 from unipac.bandits.levelled.confidence import Confidence, set_radii as set_own_radii
 from unipac.bandits.protocol.verdict import contradict
 from unipac.bandits.sets import kernels as tight
-from unipac.bandits.sets.certify import certificate as tight_certificate, interval
+from unipac.bandits.sets.certify import certificate as tight_certificate, interval, move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack
 from unipac.linalg.fast import argmax, simd
-from unipac.linalg.fast.evaluate import evaluate_all, four
+from unipac.linalg.fast.evaluate import evaluate_all, four, support
 from unipac.linalg.levels import Levels
 
 NEVER = 1 << 40
@@ -64,8 +64,13 @@ _workspace = jit(workspace)
 
 
 @inlined
-def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, int, int]:
-    """Row to be played, or -1 if the heuristic may pick from ``work.alive``; level; how many; last level used."""
+def guard(
+    levels: Levels, rules: Rules, zeta: float, closed: int, X: Array, work: Work
+) -> tuple[int, int, int, int]:
+    """Row to be played, or -1 if the heuristic may pick from ``work.alive``; level; how many; last level used.
+
+    If rewards are linear within ζ, an action is ruled out only if it is worse by more than 2ζ.
+    """
     n, d = X.shape
     count = n
     for i in range(n):
@@ -81,10 +86,11 @@ def guard(levels: Levels, closed: int, X: Array, work: Work) -> tuple[int, int, 
                 best, largest = k, mean
         kept = 0
         widest, wide = best, -1.0
+        radius = radius_of(levels, rules, level, zeta)
         for a in range(count):  # without branches: which action survives is hard to predict
             k = work.alive[a]
             mean, width2 = _difference(work, level, best, k)
-            stays = mean <= levels.beta[level] * math.sqrt(width2)
+            stays = mean <= radius * math.sqrt(width2) + 2.0 * zeta
             work.alive[kept] = k
             kept += stays
             work.dropped[k] = NEVER if stays else level
@@ -104,14 +110,17 @@ def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float
     _, d, row = rows.shape
     D = work.images.shape[2]
     x, at, to = k * d, level * d * row, (level * X.shape[0] + k) * D
-    i = int(np.int64(0))
+    begin, end = support(X, k)
+    for i in range(begin):
+        work.images[level, k, i] = 0.0
+    i, at = begin, at + begin * row
     while i + 3 < d:
-        simd.store(work.images, to + i, four(rows, at, row, X, x, i))
+        simd.store(work.images, to + i, four(rows, at, row, X, x, begin, end, i))
         i += 4
         at += 4 * row
     while i < d:
         u = 0.0
-        for j in range(i + 1):
+        for j in range(begin, i + 1):
             u += rows[level, i, j] * X[k, j]
         work.images[level, k, i] = u
         i += 1
@@ -176,53 +185,68 @@ def verdict(
 def _verdict(
     levels: Levels, rules: Rules, known: tight.Open | None, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
-    """As ``verdict``, with ``sets`` by name."""
+    """As ``verdict``, with ``sets`` by name. If bounds refute the ζ in force, the answer is one under the next."""
     beta, zeta = levels.beta[0], 0.0
-    if known is not None:
-        zeta = known.rules.zetas[known.sets.status[0]]
-        beta += zeta * math.sqrt(levels.size[0])
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
-    reach = rules.norm * rules.action_norm + zeta
-    ucb, lcb = mean + beta * width + zeta, mean - beta * width - zeta
-    refuted = False
-    if known is not None:
-        tight.look(known.sets, X, known.work)
-        upper, lower, by_sets = interval(known.sets, known.rules, X, k, known.work)
-        if by_sets < ucb:
-            mean = known.work.values[k, tight.MEAN]
-            width = math.sqrt(known.work.values[k, tight.WIDTH2])
-        ucb, lcb = min(ucb, upper), max(lcb, lower)
-        refuted = known.sets.status[1] != 0
-    ucb, lcb = min(ucb, rules.high), max(lcb, rules.low)
-    if refuted or contradict(lcb, ucb, reach):
-        return mean, width, max(ucb, rules.low), min(lcb, rules.high), math.nan, True
-    certificate = 2.0 * reach
+    reach = rules.norm * rules.action_norm
+    ucb, lcb = mean + beta * width, mean - beta * width
+    refuted, moved = False, False
+    first = int(np.int64(0))
     if known is None:
-        best = -math.inf
-        for i in range(work.means.size):
-            best = max(best, work.means[i] + beta * math.sqrt(work.all_width2[i]))
-        certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
-    if zeta == 0.0:  # levels are about linear rewards
-        certificate = by_levels(levels, k, last, certificate, work)
+        ucb, lcb = min(ucb, rules.high), max(lcb, rules.low)
+        refuted = contradict(lcb, ucb, reach)
+    else:
+        first = known.sets.status[0]
+        asks = True
+        while asks:
+            zeta = known.rules.zetas[known.sets.status[0]]
+            beta = levels.beta[0] + zeta * math.sqrt(levels.size[0])
+            reach = rules.norm * rules.action_norm + zeta
+            mean, width = work.means[k], math.sqrt(work.all_width2[k])
+            ucb, lcb = mean + beta * width + zeta, mean - beta * width - zeta
+            tight.look(known.sets, X, known.work)
+            upper, lower, by_sets = interval(known.sets, known.rules, X, k, k, known.work)
+            if by_sets < ucb:
+                mean = known.work.values[k, tight.MEAN]
+                width = math.sqrt(known.work.values[k, tight.WIDTH2])
+            ucb, lcb = min(min(ucb, upper), rules.high), max(max(lcb, lower), rules.low)
+            refuted = known.sets.status[1] != 0 or contradict(lcb, ucb, reach)
+            asks = refuted and known.sets.status[1] == 0 and tight.assume_next(known.sets, known.rules)
+            moved |= asks
+    certificate = math.nan
+    if not refuted:
+        certificate = 2.0 * reach
+        if known is None:
+            best = -math.inf
+            for i in range(work.means.size):
+                best = max(best, work.means[i] + beta * math.sqrt(work.all_width2[i]))
+            certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
+        if not moved:  # else what the levels have ruled out was so under another ζ
+            certificate = by_levels(levels, rules, zeta, k, last, certificate, work)
+        if known is not None:
+            for i in range(work.means.size):
+                known.work.outer[0, i], known.work.outer[1, i] = work.means[i], work.all_width2[i]
+            all_data = int(np.int64(0))
+            certificate = tight_certificate(
+                known.sets, known.rules, levels.rows, all_data, beta, X, k, lcb, certificate, known.work
+            )
     if known is not None:
-        for i in range(work.means.size):
-            known.work.outer[0, i], known.work.outer[1, i] = work.means[i], work.all_width2[i]
-        all_data = int(np.int64(0))
-        certificate = tight_certificate(
-            known.sets, known.rules, levels.rows, all_data, beta, X, k, lcb, certificate, known.work
-        )
-    return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, False
+        tight.answered(known.sets, known.rules, first)
+    return mean, width, max(ucb, rules.low), min(lcb, rules.high), certificate, refuted
 
 
 @jit
-def by_levels(levels: Levels, k: int, last: int, certificate: float, work: Work) -> float:
+def by_levels(
+    levels: Levels, rules: Rules, zeta: float, k: int, last: int, certificate: float, work: Work
+) -> float:
     """The least of a certificate and of those of the closed levels up to ``last``."""
     for level in range(1, last + 1):
         gap = 0.0
+        radius = radius_of(levels, rules, level, zeta)
         for i in range(work.means.size):
             if work.dropped[i] > level:
                 m, q = _difference(work, level, i, k)
-                gap = max(gap, m + levels.beta[level] * math.sqrt(q))
+                gap = max(gap, m + radius * math.sqrt(q) + 2.0 * zeta)
                 if gap >= certificate:
                     break  # nothing new from this level
         certificate = min(certificate, gap)
@@ -230,25 +254,28 @@ def by_levels(levels: Levels, k: int, last: int, certificate: float, work: Work)
 
 
 @jit
-def look_and_guard(levels: Levels, X: Array, work: Work) -> tuple[int, int, int, int]:
+def look_and_guard(
+    levels: Levels, rules: Rules, zeta: float, X: Array, work: Work
+) -> tuple[int, int, int, int]:
     """As ``guard``, after all actions were evaluated on all data."""
     look(levels, X, work)
-    return guard(levels, closed_levels(levels.rows), X, work)
+    return guard(levels, rules, zeta, closed_levels(levels.rows), X, work)
 
 
 @jit
 def decide(
     levels: Levels,
     rules: Rules,
+    zeta: float,
     sets: Array | None,
     spare: Array,
     confidence: Confidence,
     X: Array,
     work: Work,
 ) -> tuple[int, int, float, float, float, float, float, bool]:
-    """Row, level and verdict of a round, if the heuristic is a single regression on all data."""
+    """Row, level and verdict of a round, if the heuristic is a single regression on all data; ζ is the one in force."""
     look(levels, X, work)
-    k, level, count, last = guard(levels, closed_levels(levels.rows), X, work)
+    k, level, count, last = guard(levels, rules, zeta, closed_levels(levels.rows), X, work)
     if k < 0:
         k = pick(levels, confidence, count, work)
     mean, width, ucb, lcb, certificate, refuted = verdict(levels, rules, sets, spare, X, k, last, work)
@@ -280,19 +307,19 @@ def play(
     work, own, rows = _workspace(n, d, levels.size.size), _scratch(levels.size.size, d), np.empty((n, d))
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
+    zeta = 0.0
     if sets is not None:
         known = tight.opened(sets, spare, n)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
+        if sets is not None:
+            zeta = known.rules.zetas[known.sets.status[0]]
         if truth.size > 0:
-            if sets is None:
-                record.covered[t] = covers(levels, closed, 0.0, truth)
-            else:
-                zeta = known.rules.zetas[known.sets.status[0]]
-                record.covered[t] = covers(levels, closed, zeta, truth)
+            record.covered[t] = covers(levels, rules, closed, zeta, truth)
+            if sets is not None:
                 record.covered[t] &= covered_by_sets(known.sets, known.rules, truth, known.work)
         look(levels, X, work)
-        k, level, count, last = guard(levels, closed, X, work)
+        k, level, count, last = guard(levels, rules, zeta, closed, X, work)
         if k < 0 and shared:
             k = pick(levels, confidence, count, work)
         elif k < 0:
@@ -310,9 +337,13 @@ def play(
         record.certificate[t] = math.nan if refuted else certificate
         record.reward[t] = rewards[t, k]
         x, y = X[k], rewards[t, k]
-        closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         if sets is not None:
+            if record.zeta.size > 0:
+                record.zeta[t] = known.rules.zetas[known.sets.status[2]]
+                c = levels.beta[0]
+                move_on(known.sets, known.rules, levels.rows, once - 1, c, rounds, X, k, known.work)
             learn_sets(known.sets, known.rules, X, k, y, once, False, k, known.work)
+        closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         rounds += 1
         if not shared:
             evaluate_all(inner.rows, once, once, X, k, k + 1, s.means, s.width2)

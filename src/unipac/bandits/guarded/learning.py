@@ -16,6 +16,7 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets.certify import move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
@@ -63,6 +64,18 @@ def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
 
 
 @inlined
+def radius_of(levels: Levels, rules: Rules, level: int, zeta: float) -> float:
+    """The radius of a closed level if rewards are linear within ζ: b_l + ζ √n, n no less than the rounds of D^l."""
+    radius = levels.beta[level]
+    if zeta > 0.0:
+        members = math.floor(rules.gate * 4.0**level)
+        for i in range(1, level + 1):
+            members += levels.size[i]
+        radius += zeta * math.sqrt(members)
+    return float(radius)
+
+
+@inlined
 def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
     """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
     while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
@@ -107,12 +120,13 @@ def learn_one(
     ``late``: the reward of a younger decision came before.
     """
     closed = closed_levels(levels.rows)
-    learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
     if sets is not None:
         known, assumed = tight.unpack(sets)
-        none = int(np.int64(0))
-        work = tight.workspace(spare, none, known)
-        learn_sets(known, assumed, x.reshape((1, x.size)), none, y, times, late, int(np.int64(-1)), work)
+        first, X = int(np.int64(0)), x.reshape((1, x.size))
+        work = tight.workspace(spare, int(np.int64(1)), known)
+        move_on(known, assumed, levels.rows, first, levels.beta[0], levels.size[0], X, first, work)
+        learn_sets(known, assumed, X, first, y, times, late, int(np.int64(-1)), work)
+    learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
 
 
 @inlined
@@ -168,22 +182,21 @@ def learn(
 
 
 @jit
-def covers(levels: Levels, closed: int, zeta: float, truth: Array) -> bool:
-    """Whether the truth lies in all sets; those of the levels are about linear rewards."""
+def covers(levels: Levels, rules: Rules, closed: int, zeta: float, truth: Array) -> bool:
+    """Whether the truth lies in all sets, for rewards that are linear within ζ."""
     radius = levels.beta[0] + zeta * math.sqrt(levels.size[0])
     inside = bool(ridge.distance(levels.rows[0], truth) <= radius)
-    if zeta == 0.0:
-        for i in range(1, closed + 1):
-            inside &= ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+    for i in range(1, closed + 1):
+        inside &= ridge.distance(levels.rows[i], truth) <= radius_of(levels, rules, i, zeta)
     return inside
 
 
 @jit
-def covers_all(levels: Levels, sets: Array | None, spare: Array, truth: Array) -> bool:
+def covers_all(levels: Levels, rules: Rules, sets: Array | None, spare: Array, truth: Array) -> bool:
     """The same, of the sets behind certificates too."""
     closed = closed_levels(levels.rows)
     if sets is None:
-        return covers(levels, closed, 0.0, truth)
+        return covers(levels, rules, closed, 0.0, truth)
     known = tight.opened(sets, spare, int(np.int64(0)))
     inside = covered_by_sets(known.sets, known.rules, truth, known.work)
-    return inside and covers(levels, closed, known.rules.zetas[known.sets.status[0]], truth)
+    return inside and covers(levels, rules, closed, known.rules.zetas[known.sets.status[0]], truth)

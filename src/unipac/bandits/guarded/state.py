@@ -21,7 +21,7 @@ from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import of_step, twin_of
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Level, Trace
-from unipac.bandits.sets import certify, state as tight
+from unipac.bandits.sets import agent as parameters, certify, state as tight
 from unipac.bandits.sets.state import SavedSets, State
 from unipac.envs import BanditInstance
 from unipac.linalg import levels as stack, ridge
@@ -90,14 +90,16 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     return inner
 
 
-def decide(agent: Any, X: Array) -> tuple[int, int, float, float, float, float, float, bool]:
+def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
     """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
+    if not fixed:
+        check_actions(X, agent)
     levels, rules, inner = agent.state.levels, agent._rules, agent._inner
     sets, spare = agent._scratch.sets(agent.state, len(X))
     work = agent._scratch.choosing(levels, len(X))
     if agent._shared:
-        return kernels.decide(levels, rules, sets, spare, inner._confidence, X, work)
-    k, level, count, last = kernels.look_and_guard(levels, X, work)
+        return kernels.decide(levels, rules, agent.misspecification, sets, spare, inner._confidence, X, work)
+    k, level, count, last = kernels.look_and_guard(levels, rules, agent.misspecification, X, work)
     k = picked(inner, X, work.alive[:count]) if k < 0 else k
     return k, level, *kernels.verdict(levels, rules, sets, spare, X, k, last, work)
 
@@ -120,12 +122,12 @@ def refutation(state: State) -> tuple[float, bool] | None:
 def check_actions(X: Array, agent: Any) -> None:
     """Refuse actions that are too long, or have entries in two blocks."""
     check_norms("actions", X, agent.action_norm)
-    tight.check_blocks("actions", X, agent.blocks)
+    parameters.check_blocks("actions", X, agent.blocks)
 
 
 def rules_of(agent: Any) -> Rules:
     """The constants of the guard of an agent, whose parameters are checked."""
-    tight.check_parameters(agent, agent.tight)
+    parameters.check_parameters(agent, agent.tight)
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
     shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
     return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
@@ -133,14 +135,12 @@ def rules_of(agent: Any) -> Rules:
 
 def empty_sets(agent: Any) -> Array:
     """The sets behind certificates: A and B with 3δ/16 each, beside δ/2 for the levels and δ/8 for all data."""
-    return tight.no_data(agent, 3 * agent.delta / 16) if agent.tight else tight.NONE.copy()
+    return parameters.no_data(agent, 3 * agent.delta / 16) if agent.tight else tight.NONE.copy()
 
 
 def mistake_bound(eps: float, agent: Any) -> float:
-    """As ``theory.guarded_mistake_bound``, with the arguments of an agent; infinite if rewards need not be linear."""
-    if agent.misspecification > 0.0:
-        return math.inf + check.positive("eps", eps)
-    names = ("delta", "gate", "noise", "norm", "regularization", "action_norm")
+    """As ``theory.guarded_mistake_bound``, with the arguments of an agent."""
+    names = ("delta", "gate", "noise", "norm", "regularization", "action_norm", "misspecification")
     return guarded_mistake_bound(eps, agent.dim, **{name: getattr(agent, name) for name in names})
 
 
@@ -198,13 +198,12 @@ def restored(saved: Saved, agent: Any) -> State:
 
 def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
     """Mean, width, ucb and lcb of every row of X, by the set of all data and the further sets."""
-    tight.check_blocks("actions", X, agent.blocks)
+    parameters.check_blocks("actions", X, agent.blocks)
     levels = agent.state.levels
     sets, spare = agent._scratch.sets(agent.state, len(X))
     if sets is not None:
         out = np.empty((4, len(X)))
-        radius = float(levels.beta[0]) + agent.misspecification * math.sqrt(levels.size[0])
-        certify.bound_all(sets, spare, levels.rows, 0, radius, X, out)
+        certify.bound_all(sets, spare, levels.rows, 0, float(levels.beta[0]), int(levels.size[0]), X, out)
         return out[0], out[1], out[2], out[3]
     mean, width2 = np.empty(len(X)), np.empty(len(X))
     evaluate_all(levels.rows, 1, 1, X, 0, len(X), mean, width2)
@@ -213,12 +212,19 @@ def bounds(agent: Any, X: Array) -> tuple[Array, Array, Array, Array]:
     return mean, width, mean + bonus, mean - bonus
 
 
-def listed(levels: Levels, rules: Rules) -> list[Level]:
-    """Explored rounds, the proven bound on them, and radius of each closed level."""
+def covers(agent: Any, truth: Array) -> bool:
+    """Whether the truth is in all sets of an agent."""
+    sets, spare = agent._scratch.sets(agent.state, 0)
+    return compiled.covers_all(agent.state.levels, agent._rules, sets, spare, truth)
+
+
+def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:
+    """Explored rounds, the proven bound on them, and radius of each closed level, under ζ."""
     dim, found = levels.rows.shape[1], []
     for i in range(1, compiled.closed_levels(levels.rows) + 1):
         bound = level_size(dim, i, rules.regularization, rules.action_norm)
-        found.append(Level(i, int(levels.size[i]), bound, float(levels.beta[i])))
+        radius = compiled.radius_of(levels, rules, i, zeta) if zeta > 0.0 else float(levels.beta[i])
+        found.append(Level(i, int(levels.size[i]), bound, radius))
     return found
 
 

@@ -281,8 +281,13 @@ class OptimisticAgent(LevelledAgent):
             S = top(levels)
             own = levels._replace(beta=np.empty_like(levels.beta))
             set_radii(own, self._confidence._replace(outer_delta=0.0), 1, S)  # of the levels, not of all data
+            own.beta[:S] += self._zeta() * np.sqrt(np.cumsum(levels.size[:S]))
             sizes = levels.size[:S].tolist()
         return [Level(i + 1, sizes[i], self._size_bound(i + 1), float(own.beta[i])) for i in range(S)]
+
+    def _zeta(self) -> float:
+        """By how much rewards may differ from linear ones, where that is a parameter."""
+        return float(getattr(self, "misspecification", 0.0))
 
     def _size_bound(self, level: int) -> float:
         """The proven bound on the size of a level."""
@@ -297,7 +302,8 @@ class OptimisticAgent(LevelledAgent):
 
         ``theory.mistake_bound`` with the arguments of this agent; infinite if nothing bounds the number.
         """
-        if self.guarantee != "uniform-PAC":
+        zeta = self._zeta()
+        if self.theorem != "uniform-PAC" or not self._proven or self.bonus_scale != 1.0:
             check.positive("eps", eps)
             return math.inf
         names = ("delta", "noise", "norm", "regularization", "action_norm", "radius")
@@ -306,5 +312,6 @@ class OptimisticAgent(LevelledAgent):
             self.dim,
             **{name: getattr(self, name) for name in names},
             nested=self.rule == NESTED,
+            misspecification=zeta,
             all_data=getattr(self, "all_data", False),
         )

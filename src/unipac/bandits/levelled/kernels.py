@@ -298,12 +298,15 @@ class Record(NamedTuple):
     certificate: Array
     reward: Array
     covered: NDArray[np.bool_]
+    zeta: Array
+    """Of length 0 if the agent was not told several."""
 
 
 def record(trace: Trace) -> Record:
     """The arrays of a trace."""
     covered = np.empty(0, dtype=np.bool_) if trace.covered is None else trace.covered
-    return Record(trace.index, trace.level, trace.certificate, trace.reward, covered)
+    zeta = np.empty(0) if trace.misspecification is None else trace.misspecification
+    return Record(trace.index, trace.level, trace.certificate, trace.reward, covered, zeta)
 
 
 @jit

@@ -17,7 +17,8 @@ from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import record
 from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Trace
-from unipac.bandits.sets import state as sets
+from unipac.bandits.sets import agent as parameters, state as sets
+from unipac.bandits.sets.agent import assumes
 from unipac.bandits.sets.state import SavedSets, State
 from unipac.linalg.levels import SINGLE, Levels
 from unipac.linalg.soundness import Saved
@@ -30,6 +31,7 @@ class SavedTight(NamedTuple):
     sets: SavedSets
 
 
+@assumes
 @agent
 class TightAgent(OptimisticAgent):
     """Optimism over levels; choices may use set A, certificates use A, B and C, unless ``tight`` is False.
@@ -41,11 +43,11 @@ class TightAgent(OptimisticAgent):
 
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
-    misspecification: float = declare.misspecification()
+    misspecification: declare.Misspecification = declare.misspecification()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        sets.check_parameters(self, self._keeps_sets)
+        parameters.check_parameters(self, self._keeps_sets)
 
     @property
     def _keeps_sets(self) -> bool:
@@ -68,7 +70,7 @@ class TightAgent(OptimisticAgent):
     def _no_data(self) -> Array:
         if not self._keeps_sets:
             return sets.NONE.copy()
-        return sets.no_data(self, 3 * self.delta / (8 if self.rule == SINGLE else 16))
+        return parameters.no_data(self, 3 * self.delta / (8 if self.rule == SINGLE else 16))
 
     # -- state ---------------------------------------------------------------------------------
 
@@ -97,7 +99,7 @@ class TightAgent(OptimisticAgent):
     # -- the protocol, compiled ----------------------------------------------------------------
 
     def _check_logged(self, X: Array) -> None:
-        sets.check_blocks("actions", X, self.blocks)
+        parameters.check_blocks("actions", X, self.blocks)
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         self._check_logged(X)
@@ -129,7 +131,7 @@ class TightAgent(OptimisticAgent):
         if not self._known.size:
             return step
         memory, _, _, *rest = step[1]
-        return kernels.learn_all, (memory, *self._held_sets(0), *rest, self._ledger.late)
+        return kernels.learn_all, (memory, *self._held_sets(1), *rest, self._ledger.late)
 
     def _absorb(self, X: Array, y: Array) -> None:
         if not self._known.size:
@@ -138,7 +140,7 @@ class TightAgent(OptimisticAgent):
         done = 0
         while done < len(y):
             self._make_room()
-            known, spare = self._held_sets(0)
+            known, spare = self._held_sets(1)
             count = kernels.learn_all(self._memory, known, spare, X[done:], y[done:], 1, False, False)
             done += count
             self._ledger.counted += count

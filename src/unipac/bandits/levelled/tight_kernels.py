@@ -30,7 +30,7 @@ from unipac.bandits.levelled.kernels import (
 )
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.bandits.sets import kernels as tight
-from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval
+from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval, move_on
 from unipac.bandits.sets.kernels import Rules, Sets, Work
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import ridge
@@ -40,8 +40,8 @@ from unipac.theory.kernels import mixture as _mixture
 
 
 @jit
-def radius_c(levels: Levels, S: int, confidence: Confidence, zeta: float) -> float:
-    """The radius of the set of all data behind certificates; that of a single set is for choices."""
+def radius_c(levels: Levels, S: int, confidence: Confidence) -> tuple[float, int]:
+    """The radius of the set of all data behind certificates, and the rounds; that of a single set is for choices."""
     c = confidence
     rounds = int(np.int64(0))
     for i in range(S):
@@ -49,7 +49,17 @@ def radius_c(levels: Levels, S: int, confidence: Confidence, zeta: float) -> flo
     radius = levels.beta[S - 1]
     if c.rule == SINGLE:
         radius = _mixture(levels.logdet[0], c.outer_delta, c.noise, c.norm, c.regularization)
-    return float(radius + zeta * math.sqrt(rounds))
+    return float(radius), rounds
+
+
+@jit
+def under(levels: Levels, S: int, zeta: float, beta: Array) -> Levels:
+    """The levels if rewards are linear within ζ, with radii β_l + ζ √n_l written to ``beta``; the rest is shared."""
+    members = int(np.int64(0))
+    for i in range(S):
+        members += levels.size[i]
+        beta[i] = levels.beta[i] + zeta * math.sqrt(members)
+    return Levels(levels.rows, levels.logdet, beta, levels.size, levels.rotations)
 
 
 @inlined
@@ -130,29 +140,41 @@ def _decide(
     s: Scratch,
 ) -> Verdict:
     """The choice among the rows of X, and what is known of it."""
+    first = sets.status[0]
     tight.look(sets, X, work)
-    k, best = _select(levels, S, confidence, sets, rules, X, work, s)
-    zeta = rules.zetas[sets.status[0]]
-    c = radius_c(levels, S, confidence, zeta)
-    if confidence.rule == SINGLE or zeta > 0.0:  # inner levels are about linear rewards
-        mean, width = s.means[S - 1], math.sqrt(s.width2[S - 1])
-        ucb, lcb = mean + c * width + zeta, mean - c * width - zeta
-    else:
-        ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
-        mean, width = s.means[attained], math.sqrt(s.width2[attained])
-    upper, lower, by_sets = interval(sets, rules, X, k, work)
-    if by_sets < ucb:
-        mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
-    ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
-    reach = confidence.norm * confidence.action_norm + zeta
-    refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
+    paper = confidence.rule == SINGLE and confidence.radius == DETERMINANT
+    zeta = 0.0 if paper else rules.zetas[first]
+    k, best = _select(under(levels, S, zeta, s.before), S, confidence, sets, rules, X, work, s)
+    plain, rounds = radius_c(levels, S, confidence)
+    asks, moved, refuted = True, False, False
+    c, reach, ucb, lcb, mean, width = plain, 0.0, 0.0, 0.0, 0.0, 0.0
+    while asks:
+        zeta = rules.zetas[sets.status[0]]
+        c = plain + zeta * math.sqrt(rounds)
+        if confidence.rule == SINGLE:
+            mean, width = s.means[S - 1], math.sqrt(s.width2[S - 1])
+            ucb, lcb = mean + c * width, mean - c * width
+        else:
+            ucb, lcb, attained = bounds(under(levels, S, zeta, s.before), S, s.means, s.width2)
+            mean, width = s.means[attained], math.sqrt(s.width2[attained])
+        ucb, lcb = ucb + zeta, lcb - zeta
+        upper, lower, by_sets = interval(sets, rules, X, k, k, work)
+        if by_sets < ucb:
+            mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
+        ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
+        reach = confidence.norm * confidence.action_norm + zeta
+        refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
+        asks = refuted and sets.status[1] == 0 and tight.assume_next(sets, rules)
+        if asks:  # answer under the next ζ
+            moved = True
+            tight.look(sets, X, work)
     found = math.nan
     if not refuted:
         most = 2.0 * reach
-        paper = confidence.rule == SINGLE and confidence.radius == DETERMINANT
-        if confidence.scale == 1.0 and zeta == 0.0 and not paper:
-            most = min(most, max(min(best, confidence.high) - lcb, 0.0))  # no action has a larger index
+        if confidence.scale == 1.0 and not (paper or moved):  # no action has a larger index
+            most = min(most, max(min(best + zeta, confidence.high) - lcb, 0.0))
         found = certificate(sets, rules, levels.rows, S - 1, c, X, k, lcb, most, work)
+    tight.answered(sets, rules, first)
     level = 1 if confidence.rule == SINGLE else level_of(s.width2, S)
     ucb, lcb = max(ucb, confidence.low), min(lcb, confidence.high)
     return Verdict(k, level, mean, width, ucb, lcb, found, refuted)
@@ -182,15 +204,17 @@ def bound_all(state: State, memory: Array, spare: Array, X: Array, out: Array) -
     s = scratch(state, levels)
     S = top(levels)
     sets, rules = tight.unpack(memory)
-    zeta = rules.zetas[sets.status[0]]
-    bound_by_sets(memory, spare, levels.rows, S - 1, radius_c(levels, S, confidence, zeta), X, out)
-    if S > 1 and zeta == 0.0:
+    c, rounds = radius_c(levels, S, confidence)
+    bound_by_sets(memory, spare, levels.rows, S - 1, c, rounds, X, out)
+    if S > 1:
+        zeta = rules.zetas[sets.status[2]]
+        by = under(levels, S, zeta, s.before)
         for k in range(X.shape[0]):
             evaluate_one(levels, S, X[k], s.means, s.width2)
-            ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
-            out[3, k] = max(out[3, k], lcb)
-            if ucb < out[2, k]:
-                out[0, k], out[1, k], out[2, k] = s.means[attained], math.sqrt(s.width2[attained]), ucb
+            ucb, lcb, attained = bounds(by, S, s.means, s.width2)
+            out[3, k] = max(out[3, k], lcb - zeta)
+            if ucb + zeta < out[2, k]:
+                out[0, k], out[1, k], out[2, k] = s.means[attained], math.sqrt(s.width2[attained]), ucb + zeta
 
 
 @jit
@@ -204,7 +228,7 @@ def learn_all(
     state[mark] = 0.0
     s = scratch(state, levels)
     sets, rules = tight.unpack(memory)
-    work = tight.workspace(spare, int(np.int64(0)), sets)
+    work = tight.workspace(spare, int(np.int64(1)), sets)
     S = top(levels)
     lowest = int(np.int64(1))
     for t in range(y.size):
@@ -212,8 +236,10 @@ def learn_all(
             return t
         if not known:
             evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
-        _, S = learn(levels, S, confidence, X[t], y[t], times, s)
+        c, rounds = radius_c(levels, S, confidence)
+        move_on(sets, rules, levels.rows, S - 1, c, rounds, X, t, work)
         learn_sets(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
+        _, S = learn(levels, S, confidence, X[t], y[t], times, s)
     return y.size
 
 
@@ -247,10 +273,12 @@ def play(
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if truth.size > 0:
             zeta = rules.zetas[sets.status[0]]
-            c = radius_c(levels, S, confidence, zeta)
-            record.covered[t] = ridge.distance(levels.rows[S - 1], truth) <= c
-            if confidence.rule != SINGLE and zeta == 0.0:
-                record.covered[t] &= _covers(levels, changed, S, truth, inside)
+            c, rounds = radius_c(levels, S, confidence)
+            radius = c + zeta * math.sqrt(rounds)
+            record.covered[t] = ridge.distance(levels.rows[S - 1], truth) <= radius
+            if confidence.rule != SINGLE:
+                begin = once if zeta > 0.0 else changed
+                record.covered[t] &= _covers(under(levels, S, zeta, s.before), begin, S, truth, inside)
             record.covered[t] &= covered_by_sets(sets, rules, truth, work)
         choice = _decide(levels, S, confidence, sets, rules, X, work, s)
         k = choice.chosen
@@ -259,7 +287,11 @@ def play(
         record.level[t] = choice.level
         record.certificate[t] = math.nan if any_refuted else choice.certificate
         record.reward[t] = rewards[t, k]
-        lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
+        if record.zeta.size > 0:
+            record.zeta[t] = rules.zetas[sets.status[2]]
+            c, rounds = radius_c(levels, S, confidence)
+            move_on(sets, rules, levels.rows, S - 1, c, rounds, X, k, work)
         learn_sets(sets, rules, X, k, rewards[t, k], once, False, k, work)
+        lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
         changed = min(lowest, S)
     return T, any_refuted

@@ -37,7 +37,7 @@ from unipac._warnings import warn
 from unipac.bandits.protocol import changes, play as many
 from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
-from unipac.bandits.protocol.ledger import REFUTATION, Ledger
+from unipac.bandits.protocol.ledger import Ledger, refutation
 from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
 from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
@@ -76,6 +76,8 @@ class BanditAgent(Agent):
     """The one dimension that it is made for, if not any."""
     learns_in: ClassVar[tuple[str, ...]] = ("state",)
     """The attributes that hold what was learned."""
+    _several = False
+    """Whether it was told several values of ζ: traces then say which one was assumed."""
     bounded_noise: ClassVar[bool] = False
     """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
@@ -159,7 +161,7 @@ class BanditAgent(Agent):
             return many.bounds(self, X)
 
     def _without_ids(self, progress: dict[str, Any]) -> dict[str, Any]:
-        rest = {name: value for name, value in progress.items() if name != "surplus"}
+        rest = {k: value for k, value in progress.items() if k not in ("surplus", "misspecification")}
         return {**rest, "pending": [row[1:] for row in progress["pending"]]}
 
     def _summary(self) -> str:
@@ -293,10 +295,14 @@ class BanditAgent(Agent):
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         """The certificate, if no ucb exceeds ``best``; whether the bounds contradict each other or ‖θ‖ ≤ S."""
-        reach = getattr(self, "norm", math.inf) * self.action_norm + getattr(self, "misspecification", 0.0)
+        reach = getattr(self, "norm", math.inf) * self.action_norm + (self._answered() or 0.0)
         if contradict(lcb, ucb, reach):
             return math.nan, True
         return min(max(best - lcb, 0.0), 2.0 * reach), False  # 2SL, whatever was seen
+
+    def _answered(self) -> float | None:
+        """The ζ under which the last bounds or certificate hold; None if the agent knows of none."""
+        return None
 
     def _clipped(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """As ``_bounds``, within the range of the rewards."""
@@ -350,7 +356,7 @@ class BanditAgent(Agent):
             self._warn_of_refutation()
 
     def _warn_of_refutation(self) -> None:
-        warn(f"{type(self).__name__}: {REFUTATION}", RuntimeWarning)
+        warn(refutation(self), RuntimeWarning)
 
     def _progress(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return self._ledger.saved(self.dim)

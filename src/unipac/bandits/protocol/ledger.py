@@ -22,10 +22,22 @@ from unipac._inputs import action_array, check_norms, floats, read_only
 from unipac.bandits.protocol.records import Decision
 
 LARGEST_LEVEL = 2**31
-REFUTATION = (
-    "a lower bound exceeds an upper bound or what norm and action_norm allow, so an assumption does not hold "
-    "(noise, norm, linear rewards); nothing is certified from here on"
-)
+
+
+def refutation(agent: Any) -> str:
+    """What a refutation refutes, all of it together, and what to do."""
+    zeta, told = agent._answered(), agent.reward_range
+    linear = "linear rewards" if not zeta else f"rewards that are linear within misspecification={zeta:g}"
+    known = [f"{name}={getattr(agent, name):g}" for name in ("noise", "norm") if hasattr(agent, name)]
+    known += [] if told is None else [f"reward_range=({told[0]:g}, {told[1]:g})"]
+    more = "" if zeta is None else "a larger misspecification, "
+    return (
+        f"{type(agent).__name__}: a lower bound exceeds an upper bound or what norm and action_norm allow, so an "
+        f"assumption does not hold; nothing is certified from here on. Assumed are, all together: {linear}, "
+        f"{', '.join(known)}, rewards learned in the order of decisions or with delays that do not depend on them, "
+        f"and none left out because of its value. State {more}a larger noise or norm, or use features in which "
+        "rewards are closer to linear"
+    )
 
 
 class Ledger:
@@ -120,7 +132,7 @@ class Ledger:
         if certified and not decision.certified:
             self.sound = False
         id_ = self.next_id
-        self.pending[id_] = decision._replace(id=id_)
+        self.pending[id_] = decision._replace(id=id_).under(decision.misspecification)
         self.next_id = id_ + 1
         return id_
 
@@ -145,6 +157,9 @@ class Ledger:
             "overtaken": sum(self.place(d.id) < self.newest for d in waiting),
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
+        zetas = [d.misspecification for d in waiting]
+        if any(zeta is not None for zeta in zetas):
+            progress["misspecification"] = zetas
         arrays = {
             "pending.actions": np.array([d.action for d in waiting]).reshape(-1, dim),
             "pending.values": np.array(values, dtype=np.float64).reshape(-1, 5),
@@ -173,8 +188,9 @@ class Ledger:
         )
         check.require(values.shape[1:] == (5,), "pending.values", "of shape (n, 5)", values.shape)
         self.pending = {}
-        for (id_, index, level, was_certified, named), x, row in zip(
-            waiting, X, values.tolist(), strict=True
+        zetas = progress.get("misspecification", [None] * len(X))
+        for (id_, index, level, was_certified, named), x, row, zeta in zip(
+            waiting, X, values.tolist(), zetas, strict=True
         ):
             mean, width, ucb, lcb, certificate = row
             number = check.count("id", id_, least=0)
@@ -192,7 +208,7 @@ class Ledger:
                 # What was claimed then must still be so under these parameters.
                 check.flag("certified", was_certified) and certified,
                 None if named is None else label("label", named),
-            )
+            ).under(None if zeta is None else check.nonnegative("misspecification", zeta))
         count = len(self.pending)
         self._ranks = {number: place - count for place, number in enumerate(self.pending)}
         overtaken = check.count("overtaken", progress["overtaken"], least=0, most=count)

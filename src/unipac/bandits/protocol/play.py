@@ -82,7 +82,7 @@ def play_instance(
     mu = truth_vector(truth, agent.dim)
     with agent._lock:
         length, first = instance_rounds(agent, instance, rounds, start)
-    trace = empty_trace(length, gap=True, covered=mu.size > 0)
+    trace = empty_trace(length, gap=True, covered=mu.size > 0, several=agent._several)
     pieces = instance.pieces(first, length, seed)
     forks.in_turns(
         agent,
@@ -106,7 +106,7 @@ def traces(
     end = first + length
     while first < end:
         count = min(end, (first // instance.block + 1) * instance.block) - first
-        trace = empty_trace(count, gap=True, covered=truth.size > 0)
+        trace = empty_trace(count, gap=True, covered=truth.size > 0, several=agent._several)
         with agent._lock:
             _play_pieces(agent, instance.pieces(first, count, seed), truth, trace, 0, to_the_end=True)
         first += count
@@ -185,7 +185,7 @@ def play_arrays(
     mu = truth_vector(truth, agent.dim)
     if means is None and mu.size > 0:
         means = X @ mu
-    trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0)
+    trace = empty_trace(len(y), gap=means is not None, covered=mu.size > 0, several=agent._several)
     with agent._lock:
         agent._ledger.check_total("rewards", len(y))
         before = agent.rounds
@@ -282,6 +282,8 @@ def play_rounds(
         if trace.covered is not None:
             trace.covered[t] = agent._covers(truth, offered)
         k, level, _, _, _, _, certificate, refuted = agent._decide(offered, False)
+        if trace.misspecification is not None:
+            trace.misspecification[t] = agent._answered()
         if refuted:
             agent._refute()
         trace.index[t], trace.level[t], trace.reward[t] = k, level, rewards[k]

@@ -15,14 +15,8 @@ from unipac._jit import jit
 from unipac._notebook import as_json
 
 
-@final
-class Decision(NamedTuple):
-    """An action chosen, with what is known of it at that moment.
-
-    >>> from unipac import OFUL
-    >>> OFUL(2, noise=0.1).choose([[1.0, 0.0], [0.0, 0.5]]).to_dict()["action"]
-    [1.0, 0.0]
-    """
+class _Chosen(NamedTuple):
+    """What is known of an action that was chosen."""
 
     id: int
     """Names the decision when its reward comes; no other decision of any agent has it."""
@@ -56,6 +50,31 @@ class Decision(NamedTuple):
     seq: int = 0
     """The number of its event in the log of a deployment."""
 
+
+@final
+class Decision(_Chosen):
+    """An action chosen, with what is known of it at that moment.
+
+    >>> from unipac import OFUL
+    >>> OFUL(2, noise=0.1).choose([[1.0, 0.0], [0.0, 0.5]]).to_dict()["action"]
+    [1.0, 0.0]
+    """
+
+    misspecification: float | None = None
+    """ζ: the certificate holds if rewards are linear within this; None if it is not known.
+
+    It is no entry of the tuple: what a deployment makes of a decision does not tell it.
+    """
+
+    def under(self, zeta: float | None) -> Decision:
+        """This decision, told under which ζ its certificate holds."""
+        if zeta is not None:
+            object.__setattr__(self, "misspecification", zeta)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"can't set attribute {name!r} of a Decision")
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: NaN becomes None, infinities text."""
         return {name: as_json(value) for name, value in zip(self._fields, self, strict=True)}
@@ -72,6 +91,8 @@ class Decision(NamedTuple):
 
     def __repr__(self) -> str:
         shown = [pair for pair in zip(self._fields, self, strict=True) if pair[0] not in self._unsaid()]
+        if self.misspecification:
+            shown.append(("misspecification", self.misspecification))
         texts = (f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v!r}" for k, v in shown)
         return f"Decision({', '.join(texts)})"
 
@@ -144,6 +165,8 @@ class Trace:
     """Expected loss against the best action, where the instance or ``truth`` tells it."""
     covered: NDArray[np.bool_] | None = None
     """Whether ``truth`` was in all confidence sets at the time of the choice, where it was given."""
+    misspecification: Array | None = None
+    """ζ: each certificate holds if rewards are linear within this, where several were told."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -182,6 +205,7 @@ class Trace:
             self.reward[cut],
             None if self.gap is None else self.gap[cut],
             None if self.covered is None else self.covered[cut],
+            None if self.misspecification is None else self.misspecification[cut],
         )
 
 
@@ -191,8 +215,8 @@ def agent_table(title: str, facts: Mapping[str, Any], levels: Sequence[Level]) -
     return text + (notebook.table("Levels", Level._fields, levels) if levels else "")
 
 
-def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:
-    """A trace to be filled."""
+def empty_trace(length: int, *, gap: bool, covered: bool, several: bool) -> Trace:
+    """A trace to be filled; ``several``: the agent was told several values of ζ."""
     return Trace(
         index=np.empty(length, dtype=np.int64),
         level=np.empty(length, dtype=np.int64),
@@ -200,6 +224,7 @@ def empty_trace(length: int, *, gap: bool, covered: bool) -> Trace:
         reward=np.empty(length),
         gap=np.full(length, np.nan) if gap else None,
         covered=np.empty(length, dtype=np.bool_) if covered else None,
+        misspecification=np.empty(length) if several else None,
     )
 
 

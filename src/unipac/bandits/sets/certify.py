@@ -5,6 +5,7 @@ A, and the differences of C, take d² steps for a direction, so they are asked o
 of single actions leave above the certificate found so far.
 
 interval      least upper and greatest lower bound of an action, by A and B
+move_on       let the next ζ be in force if the bounds of an action refute the one that is
 index_a       the upper bound of an action by A alone, for choices
 certificate   the largest bound on a difference y − x
 bound_all     the intervals of all actions, by A, B and C
@@ -18,6 +19,7 @@ import numpy as np
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
+from unipac.bandits.protocol.verdict import contradict
 from unipac.bandits.sets.kernels import (
     MEAN,
     MIXED,
@@ -28,9 +30,12 @@ from unipac.bandits.sets.kernels import (
     Sets,
     Work,
     _products,
+    answered,
+    assume_next,
     half_a,
     length,
     look,
+    look_at,
     unpack,
     workspace,
 )
@@ -42,14 +47,17 @@ UNDERFLOW = 1e-290
 
 
 @inlined
-def interval(sets: Sets, rules: Rules, X: Array, k: int, work: Work) -> tuple[float, float, float]:
-    """Bounds of the expected reward of action k: upper and lower by A, B and S‖x‖, and upper by A and B alone."""
-    b, width2 = work.block[k], work.values[k, WIDTH2]
-    mean, mixed = work.values[k, MEAN], work.values[k, MIXED]
+def interval(sets: Sets, rules: Rules, X: Array, k: int, row: int, work: Work) -> tuple[float, float, float]:
+    """Bounds of the expected reward of action k: upper and lower by A, B and S‖x‖, and upper by A and B alone.
+
+    ``row`` is where it was looked at.
+    """
+    b, width2 = work.block[row], work.values[row, WIDTH2]
+    mean, mixed = work.values[row, MEAN], work.values[row, MIXED]
     zeta = rules.zetas[sets.status[0]]
     if width2 < UNDERFLOW:  # of an action so short that its square is lost, the sets know nothing
         return math.inf, -math.inf, math.inf
-    a = half_a(sets, rules, b, work.images, k, width2)
+    a = half_a(sets, rules, b, work.images, row, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
     ball = rules.norm * length(X, k)
     upper = min(mean + a, mixed + f)
@@ -170,8 +178,12 @@ def _slow(
     bound = min(bound, rules.norm * math.sqrt(length2) + 2.0 * zeta)
     if bound <= enough:
         return bound
-    first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
-    evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    if b == work.block[k]:
+        first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
+        evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
+    else:  # what is in two blocks is orthogonal in C
+        work.one[0, 0] = work.outer[0, i] - work.outer[0, k]
+        work.one[1, 0] = work.outer[1, i] + work.outer[1, k]
     bound = min(bound, float(work.one[0, 0]) + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
     if bound <= enough:
         return bound
@@ -181,27 +193,66 @@ def _slow(
 
 
 @jit
-def bound_all(memory: Array, spare: Array, rows: Array, level: int, c: float, X: Array, out: Array) -> int:
+def bound_all(
+    memory: Array, spare: Array, rows: Array, level: int, c: float, count: int, X: Array, out: Array
+) -> int:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
 
-    Mean and width are those of the regression that gives the least upper bound. Returns the first row with entries
-    in two blocks, -1 if none has.
+    Mean and width are those of the regression that gives the least upper bound. C has radius c + ζ √``count``. If
+    bounds refute the ζ in force, those under the next one are given. Returns the first row with entries in two
+    blocks, -1 if none has.
     """
     sets, rules = unpack(memory)
     n = X.shape[0]
     work = workspace(spare, n, sets)
-    bad = look(sets, X, work)
-    if bad >= 0:
-        return bad
-    zeta = rules.zetas[sets.status[0]]
     means, width2 = work.outer[0], work.outer[1]
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
-    for k in range(n):
-        upper, lower, by_sets = interval(sets, rules, X, k, work)
-        bonus = c * math.sqrt(width2[k]) + zeta
-        out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
-        if by_sets < means[k] + bonus:
-            out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
-        out[2, k], out[3, k] = min(upper, means[k] + bonus), max(lower, means[k] - bonus)
-    return -1
+    first = sets.status[0]
+    bad = int(np.int64(-1))
+    refuted = True
+    while refuted:
+        bad = look(sets, X, work)
+        if bad >= 0:
+            break
+        refuted = False
+        zeta = rules.zetas[sets.status[0]]
+        reach = rules.norm * rules.action_norm + zeta
+        for k in range(n):
+            upper, lower, by_sets = interval(sets, rules, X, k, k, work)
+            bonus = (c + zeta * math.sqrt(count)) * math.sqrt(width2[k]) + zeta
+            out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
+            if by_sets < means[k] + bonus:
+                out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+            out[2, k], out[3, k] = min(upper, means[k] + bonus), max(lower, means[k] - bonus)
+            refuted |= contradict(max(out[3, k], rules.low), min(out[2, k], rules.high), reach)
+        if refuted and not assume_next(sets, rules):
+            break
+    answered(sets, rules, first)
+    return bad
+
+
+@jit
+def move_on(
+    sets: Sets, rules: Rules, rows: Array, level: int, c: float, count: int, X: Array, k: int, work: Work
+) -> None:
+    """Before row k of X is learned: while its bounds refute the ζ in force, and it is not the last, move on.
+
+    Which ζ is in force is so a function of the rounds learned, in their order. C is as in ``bound_all``.
+    """
+    if rules.zetas.size < 2:
+        return
+    once, row = int(np.int64(1)), int(np.int64(0))
+    at = level + once
+    evaluate_all(rows, at, at, X, k, k + 1, work.one[0], work.one[1])
+    mean, width = work.one[0, 0], math.sqrt(work.one[1, 0])
+    while sets.status[1] == 0 and sets.status[0] + 1 < rules.zetas.size:
+        look_at(sets, X, k, k + 1, row, work)
+        zeta = rules.zetas[sets.status[0]]
+        upper, lower, _ = interval(sets, rules, X, k, row, work)
+        bonus = (c + zeta * math.sqrt(count)) * width + zeta
+        upper, lower = min(min(upper, mean + bonus), rules.high), max(max(lower, mean - bonus), rules.low)
+        if not contradict(lower, upper, rules.norm * rules.action_norm + zeta):
+            return
+        if not assume_next(sets, rules):
+            sets.status[1] = 1

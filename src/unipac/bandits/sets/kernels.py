@@ -11,6 +11,7 @@ probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
 unpacked    the state by name
 set_radii   a, b and e of a block from its sums
 look        Mx and what follows from it, for all actions
+assume      let another ζ be in force
 half_a      the half-width of a direction by A, from its image Mv
 """
 
@@ -73,7 +74,7 @@ class Sets(NamedTuple):
     counts: Integers
     """(m, 3)."""
     status: Integers
-    """(2,): which ζ is in force; 1 if the last one was refuted."""
+    """(3,): which ζ is in force; 1 if the last one was refuted; under which ζ the last answer was given."""
 
 
 def unpacked(memory: Array) -> tuple[Sets, Rules]:
@@ -83,14 +84,14 @@ def unpacked(memory: Array) -> tuple[Sets, Rules]:
     sums = zetas + k
     counts = sums + 9 * m
     index = counts + 3 * m
-    rows = index + 2
+    rows = index + 3
     factor = rows + m * d * columns
     sets = Sets(
         packing.doubles(memory, rows, (m, d, columns)),
         packing.doubles(memory, factor, (m, d, (d + 3) // 4 * 4 + 1)),
         packing.doubles(memory, sums, (m, 9)),
         packing.integers(memory, counts, (m, 3)),
-        packing.integers(memory, index, (2,)),
+        packing.integers(memory, index, (3,)),
     )
     constants = memory[4], memory[5], memory[6], memory[7], memory[8], memory[9], memory[10]
     return sets, Rules(*constants, packing.doubles(memory, zetas, (k,)))
@@ -208,25 +209,37 @@ def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
 
 
 @jit
-def renew(sets: Sets, rules: Rules, b: int) -> None:
-    """Renew the radii of a block; while they are refuted move on to the next ζ, for all blocks."""
-    refuted = set_radii(sets, rules, b)
-    while refuted:
-        if not advance(sets, rules):
-            return
-        refuted = False
-        for k in range(sets.counts.shape[0]):
-            refuted |= set_radii(sets, rules, k)
+def assume(sets: Sets, rules: Rules, index: int) -> bool:
+    """Let the ζ of this index be in force; whether the sums of some block refute it."""
+    sets.status[0] = index
+    refuted = False
+    for b in range(sets.counts.shape[0]):
+        refuted |= set_radii(sets, rules, b)
+    return refuted
 
 
 @jit
-def advance(sets: Sets, rules: Rules) -> bool:
-    """Move on to the next ζ, if there is one; else nothing can be said any more."""
-    if sets.status[0] + 1 < rules.zetas.size:
-        sets.status[0] += 1
-        return True
-    sets.status[1] = 1
+def assume_next(sets: Sets, rules: Rules) -> bool:
+    """Let the next ζ be in force that the sums do not refute; False if there is none, then the last one is."""
+    while sets.status[0] + 1 < rules.zetas.size:
+        if not assume(sets, rules, sets.status[0] + 1):
+            return True
     return False
+
+
+@jit
+def renew(sets: Sets, rules: Rules, b: int) -> None:
+    """Renew the radii of a block; if they are refuted, move on to the next ζ, for all blocks, or to none."""
+    if set_radii(sets, rules, b) and not assume_next(sets, rules):
+        sets.status[1] = 1
+
+
+@jit
+def answered(sets: Sets, rules: Rules, first: int) -> None:
+    """Note under which ζ an answer was given, and let the one be in force that was before: asking changes nothing."""
+    sets.status[2] = sets.status[0]
+    if sets.status[0] != first:
+        assume(sets, rules, first)
 
 
 # -- directions --------------------------------------------------------------------------------
@@ -240,7 +253,7 @@ def _write_image(rows: Array, b: int, X: Array, k: int, images: Array, row: int)
     at, to, x = start * columns, row * images.shape[1], k * X.shape[1] + start
     i = int(np.int64(0))
     while i + 3 < d:
-        simd.store(images, to + i, four(rows, at, columns, X, x, i))
+        simd.store(images, to + i, four(rows, at, columns, X, x, int(np.int64(0)), i, i))
         i += 4
         at += 4 * columns
     while i < d:
@@ -329,21 +342,30 @@ def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: fl
 @inlined
 def look(sets: Sets, X: Array, work: Work) -> int:
     """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
+    return look_at(sets, X, int(np.int64(0)), X.shape[0], int(np.int64(0)), work)
+
+
+@inlined
+def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> int:
+    """The same for some rows of X, into the rows of the scratch memory from ``row`` on."""
     m, d, columns = sets.rows.shape
     for b in range(m):
         for i in range(d):
             work.outcome[0, b, i] = sets.rows[b, i, d + 1]
             if columns > d + 2:
                 work.outcome[1, b, i] = sets.rows[b, i, d + 2]
-    for k in range(X.shape[0]):
+    bad = int(np.int64(-1))
+    for k in range(begin, end):
         b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
         if b < 0:
-            return k
-        work.block[k] = b
-        _write_image(sets.rows, b, X, k, work.images, k)
-        mean, forecast, width2 = _products(work, k, b)
-        work.values[k, MEAN], work.values[k, MIXED], work.values[k, WIDTH2] = mean, mean, width2
+            bad = k
+            break
+        at = row + k - begin
+        work.block[at] = b
+        _write_image(sets.rows, b, X, k, work.images, at)
+        mean, forecast, width2 = _products(work, at, b)
+        work.values[at, MEAN], work.values[at, MIXED], work.values[at, WIDTH2] = mean, mean, width2
         if columns > d + 2:
             e = sets.sums[b, MIX]
-            work.values[k, MIXED] = (mean - e * forecast) / (1.0 - e)
-    return -1
+            work.values[at, MIXED] = (mean - e * forecast) / (1.0 - e)
+    return bad

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD
@@ -84,7 +83,7 @@ def empty(dim: int, blocks: int, rules: Rules) -> Array:
     d = dim // blocks
     columns = d + 3 if rules.zetas[-1] > 0.0 else d + 2
     head = [blocks, d, columns, len(rules.zetas), *rules[:-1], *rules.zetas]
-    size = 12 * blocks + 2 + blocks * d * (columns + triangle.columns(d))
+    size = 12 * blocks + 3 + blocks * d * (columns + triangle.columns(d))
     memory = np.concatenate((np.array(head, dtype=np.float64), np.zeros(size)))
     sets, _ = kernels.unpacked(memory)
     sets.sums[:, kernels.SCALE] = rules.regularization
@@ -127,12 +126,28 @@ def saved(memory: Array) -> SavedSets:
     sets, _ = kernels.unpacked(memory)
     d = sets.rows.shape[1]
     factor = np.concatenate((np.triu(sets.factor[:, :, :d]), sets.factor[:, :, -1:]), axis=2)
-    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.status)
+    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.status[:2])
+
+
+def _status(memory: Array, which: int) -> int:
+    """An entry of the status; faster than to name all parts."""
+    place = kernels.HEAD + int(memory[3]) + 12 * int(memory[0])
+    return int(memory[place : place + 3].view(np.int64)[which])
 
 
 def refuted(memory: Array) -> bool:
-    """Whether the data of the sets refute the assumptions by themselves."""
-    return bool(memory.size) and bool(kernels.unpacked(memory)[0].status[1])
+    """Whether the data of the sets refute the assumptions by themselves, under every ζ."""
+    return bool(memory.size) and _status(memory, 1) != 0
+
+
+def in_force(memory: Array) -> float:
+    """The ζ in force."""
+    return float(memory[kernels.HEAD + _status(memory, 0)])
+
+
+def answered(memory: Array) -> float:
+    """The ζ under which the last answer was given."""
+    return float(memory[kernels.HEAD + _status(memory, 2)])
 
 
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
@@ -159,7 +174,7 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
     )
     if not sound:
         raise ValueError("the sets are not those of any data")
-    sets.rows[...], sets.counts[...], sets.status[...] = told.rows, told.counts, told.status
+    sets.rows[...], sets.counts[...], sets.status[:2] = told.rows, told.counts, told.status
     sets.factor[:, :, :d], sets.factor[:, :, -1] = told.factor[:, :, :d], told.factor[:, :, d]
     sets.sums[:, :4] = told.sums
     for b in range(m):
@@ -191,29 +206,3 @@ def _check_scale(rows: Array, factor: Array, regularization: float, scale: float
         sound = bool(np.abs(H.T @ H - gram).max() <= 1e-6 * np.abs(gram).max())
     if not sound:
         raise ValueError("the sets have factors that contradict each other")
-
-
-def no_data(agent: Any, share: float) -> Array:
-    """The sets of an agent before its first round; A and B have ``share`` of δ each."""
-    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
-    assumed = {name: getattr(agent, name) for name in names}
-    assumed["misspecification"] = (agent.misspecification,)
-    return empty(agent.dim, agent.blocks, make_rules(agent.dim, agent.blocks, share, **assumed))
-
-
-def check_parameters(agent: Any, kept: bool) -> None:
-    """Refuse blocks of unequal length, and ζ > 0 where no sets are ``kept`` that know it."""
-    dim, zeta = agent.dim, agent.misspecification
-    check.require(dim % agent.blocks == 0, "blocks", f"a divisor of dim = {dim}", agent.blocks)
-    check.require(kept or zeta == 0.0, "misspecification", "0 without the sets of tight=True", zeta)
-    check_blocks("fixed_actions", agent._arms, agent.blocks)
-
-
-def check_blocks(name: str, X: Array, blocks: int) -> None:
-    """Refuse actions, the rows along the last axis, with entries in two blocks."""
-    if blocks > 1:
-        used = (X.reshape(-1, blocks, X.shape[-1] // blocks) != 0).any(axis=2).sum(axis=1)
-        if (used > 1).any():
-            words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that actions share)"
-            bad = int((used > 1).argmax())
-            check.require(False, name, words, f"row {bad} with entries in {used[bad]} blocks")
