@@ -1,6 +1,6 @@
 """StarLSVI: regret and certificates on simplex MDPs, RiverSwim and continuous MDPs; writes ``star_lsvi.json``.
 
-python benchmarks/star_lsvi.py [tables | continuous] [--again]
+python benchmarks/star_lsvi.py [tables | continuous | limits] [--again]
 
 Rows that are there already are kept, unless ``--again`` is given.
 """
@@ -30,6 +30,11 @@ CONTINUOUS: dict[str, tuple[Any, tuple[int, ...], int]] = {
     "continuous swim d = 5, H = 4": (lambda seed: envs.continuous_swim(), FIRST, 30_000),
     "random continuous d = 5, A = 4, H = 4": (lambda seed: envs.random_continuous(seed=seed), (0, 1), 30_000),
 }
+LIMITS: dict[str, tuple[Any, tuple[int, ...], int]] = {
+    "RiverSwim 6 x 20": (lambda seed: envs.river_swim(6, 20), (0, 1), 30_000),
+    "simplex d = 20": (lambda seed: envs.random_simplex(dim=20, seed=seed), (0, 1), 100_000),
+}
+"""Where it is not useful."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "mixture": {},
     "mixture, bonus_scale=.3": {"bonus_scale": 0.3},
@@ -56,7 +61,7 @@ def made(mdp: Any, told: dict[str, Any], known: bool) -> Any:
 
 def measure(where: str, setting: str, known: bool) -> dict[str, Any]:
     """Regret of each run, its certificates after 10^4 episodes and at the end, and what went wrong."""
-    make, seeds, episodes = {**TABLES, **CONTINUOUS}[where]
+    make, seeds, episodes = {**TABLES, **CONTINUOUS, **LIMITS}[where]
     row: dict[str, Any] = {"where": where, "setting": setting, "known": known, "episodes": episodes}
     names = ("regret", "early", "end", "tail", "mean", "gap", "below", "plans", "seconds")
     row |= {name: [] for name in names}
@@ -108,16 +113,19 @@ def table(results: dict[str, Any]) -> str:
 
 def wanted(where: str, setting: str, known: bool) -> bool:
     """Whether a row is measured."""
+    if where in LIMITS:
+        return setting == "mixture" and known
     few = SLOW if "swim" in where else SLOW[:2]
     return where in TABLES or setting == "mixture" or (setting in few and known)
 
 
 if __name__ == "__main__":
-    parts = [part for part in sys.argv[1:] if part != "--again"] or ["tables", "continuous"]
-    many = {**(TABLES if "tables" in parts else {}), **(CONTINUOUS if "continuous" in parts else {})}
+    places = {"tables": TABLES, "continuous": CONTINUOUS, "limits": LIMITS}
+    parts = [part for part in sys.argv[1:] if part != "--again"] or list(places)
+    many = {where for part in parts for where in places[part]}
     found = json.loads(WRITTEN.read_text()) if WRITTEN.is_file() else {}
     rows = {(row["where"], row["setting"], row["known"]): row for row in found.get("rows", [])}
-    every = [(w, x, k) for w in (*TABLES, *CONTINUOUS) for x in SETTINGS for k in (True, False)]
+    every = [(w, x, k) for w in (*TABLES, *CONTINUOUS, *LIMITS) for x in SETTINGS for k in (True, False)]
     for key in every:
         if key[0] in many and wanted(*key) and (key not in rows or "--again" in sys.argv):
             rows[key] = measure(*key)

@@ -36,7 +36,7 @@ STAR = {
     "StarLSVI, bonus_scale=.1": {"bonus_scale": 0.1},
 }
 SCALES = (1.0, 0.3, 0.1, 0.03)
-EPISODES = {"StarLSVI": 10_000, "LSVIUCB": 3_000, "DQN": 30_000}
+EPISODES = {"StarLSVI": 5_000, "LSVIUCB": 3_000, "DQN": 10_000}
 
 
 def star(mdp: Any, seed: int, told: dict[str, Any]) -> list[tuple[int, float]]:
@@ -57,6 +57,11 @@ def star(mdp: Any, seed: int, told: dict[str, Any]) -> list[tuple[int, float]]:
     return found
 
 
+def _by(policy: Any) -> Any:
+    """A policy of single states, for many."""
+    return lambda stage, states, phi: np.array([policy(state, stage) for state in states])
+
+
 def lsvi(mdp: Any, seed: int, scale: float) -> list[tuple[int, float]]:
     """Gaps of the greedy policy of LSVIUCB with the radius "mixture"."""
     agent = unipac.LSVIUCB(
@@ -71,10 +76,7 @@ def lsvi(mdp: Any, seed: int, scale: float) -> list[tuple[int, float]]:
     env.reset(seed=seed)
     for k in checkpoints(EPISODES["LSVIUCB"]):
         agent.learn(env, episodes=k - agent.episodes)
-        policy = agent.policy()
-        found.append(
-            (k, gap_of(mdp, lambda stage, states, phi: np.array([policy(s, stage) for s in states])))
-        )
+        found.append((k, gap_of(mdp, _by(agent.policy()))))
     return found
 
 

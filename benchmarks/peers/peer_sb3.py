@@ -28,6 +28,7 @@ class WithStage(gymnasium.ObservationWrapper):
         self.observation_space = gymnasium.spaces.Box(0.0, 2.0, (k + 1,), dtype=np.float32)
 
     def observation(self, observation):
+        """The state, and the stage divided by H."""
         return np.append(observation, self.env._stage / self.env.mdp.horizon).astype(np.float32)
 
 
@@ -45,6 +46,7 @@ class Looks(BaseCallback):
         return True
 
     def choose(self, stage, states, phi):
+        """The best actions by the Q-network."""
         seen = np.append(states, np.full((len(states), 1), stage / self.mdp.horizon), axis=1)
         with torch.no_grad():
             values = self.model.q_net(torch.as_tensor(seen, dtype=torch.float32))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv
 
+from helpers.judges.star import Problem, StarJudge
 from unipac import StarLSVI, envs
 from unipac.envs.play.simulation import episode_uniforms
 from unipac.mdp.linear.star import episodes as kernels
@@ -91,3 +92,27 @@ def test_another_mdp_is_refused_and_nothing_changes():
         StarLSVI(np.eye(3)[:, None], horizon=3).play(mdp, episodes=1)
     assert agent.digest() == before
     assert len(agent.play(mdp, episodes=0)) == 0
+
+
+@pytest.mark.parametrize("episodes", [40, pytest.param(300, marks=pytest.mark.slow)])
+def test_agent_is_its_judge_on_a_continuous_swim(episodes):
+    """Certificates from random observations, plans, and the sum of f; λ ≠ 1; the judge is told what the agent did."""
+    mdp, rng = envs.continuous_swim(3, 3), np.random.default_rng(1)
+    agent = made(mdp, regularization=0.7)
+    judge = StarJudge(Problem(3, 3, 3, lam=0.7, mixture=True, terminates=False))
+    for k in range(episodes):
+        s, steps = rng.random(1), []
+        if k % 3 == 0:
+            np.testing.assert_allclose(agent.certificate(s), judge.certificate(mdp.feature_map(s)), atol=1e-6)
+        for h in range(3):
+            a = agent.act(s)
+            reward, following = mdp.sample(h + 1, s, a, rng)
+            agent.observe(reward, following)
+            steps.append((mdp.feature_map(s), a, reward, mdp.feature_map(following)))
+            s = following
+        judge.learn(steps)
+        assert agent.state.counters[kernels.PLANS] == judge.plans, k
+        assert agent.state.counters[kernels.NUMBER] == judge.current["number"], k
+        np.testing.assert_allclose(agent.state.told[0], judge.current["told"], atol=1e-6)
+        np.testing.assert_allclose(agent.state.lost[0], judge.lost, rtol=1e-6)
+    assert judge.plans > 5
