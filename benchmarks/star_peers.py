@@ -90,13 +90,15 @@ def dqn(python: str, name: str, seed: int) -> list[tuple[int, float]]:
 
 def table(results: dict[str, Any]) -> str:
     """What the page shows."""
-    names = list(dict.fromkeys(row["agent"] for row in results["peers"]))
+    names = list(dict.fromkeys(row["agent"] for row in results.get("peers", [])))
     lines = ["| agent | " + " | ".join(MDPS) + " |", "|---|" + "---|" * len(MDPS)]
     for name in names:
         cells = []
         for where in MDPS:
             found = [
-                row["episodes"] for row in results["peers"] if (row["agent"], row["where"]) == (name, where)
+                row["episodes"]
+                for row in results.get("peers", [])
+                if (row["agent"], row["where"]) == (name, where)
             ]
             most = EPISODES[name.split(",")[0].split(" ")[0]]
             shown = [f"{k:,}" if k else f"> {most:,}" for run in found for k in run]

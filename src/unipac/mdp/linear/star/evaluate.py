@@ -34,7 +34,7 @@ from unipac.mdp.linear.star.chains import (
     following,
     gather,
 )
-from unipac.mdp.linear.star.memory import END, Slots
+from unipac.mdp.linear.star.memory import END, Slots, samples_of
 from unipac.mdp.linear.star.plan import (
     OF_PLANS,
     PRIOR,
@@ -43,7 +43,6 @@ from unipac.mdp.linear.star.plan import (
     SHARE_C,
     decide,
     reward_bounds,
-    samples_of,
 )
 
 CURRENT, WAITING, NEWEST = (cast(int, np.int64(k)) for k in range(3))

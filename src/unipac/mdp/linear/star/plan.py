@@ -23,14 +23,13 @@ from unipac.mdp.linear.star.chains import (
     TOP,
     Chains,
     Rules,
-    Samples,
     error,
     fit,
     following,
     gather,
     reward_error,
 )
-from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Slots, write_model
+from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
 from unipac.mdp.tabular.counting.kl import kl_upper
 from unipac.theory.tabular import kt_kernel
 
@@ -45,28 +44,6 @@ ALARM = 0.01
 """How probable it is that a promise that is kept is called broken by ``_promise_kept``."""
 AUDITED = 64
 """So many features of a stage are compared with each other."""
-
-
-@jit
-def samples_of(slots: Slots, h: int) -> Samples:
-    """Room for the samples of a stage."""
-    N = slots.source.shape[1]
-    return Samples(
-        slots.taken[h],
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        slots.same_source[h],
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N, dtype=np.int64),
-        np.zeros(N, dtype=np.int64),
-    )
 
 
 @jit
