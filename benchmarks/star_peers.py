@@ -35,7 +35,7 @@ STAR = {
     "StarLSVI, bonus_scale=.3": {"bonus_scale": 0.3},
     "StarLSVI, bonus_scale=.1": {"bonus_scale": 0.1},
 }
-SCALES = (1.0, 0.3, 0.1, 0.03)
+SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 EPISODES = {"StarLSVI": 5_000, "LSVIUCB": 3_000, "DQN": 10_000}
 
 
