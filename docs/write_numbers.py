@@ -91,6 +91,11 @@ def _star(results: dict[str, Any]) -> str:
     return str(_benchmark("star_lsvi").table(results))
 
 
+@says(f"{STAR}#peers")
+def _star_peers(results: dict[str, Any]) -> str:
+    return str(_benchmark("star_peers").table(results))
+
+
 @says(f"{REWARD}#goals")
 def _reward_goals(results: dict[str, Any]) -> str:
     return "\n".join(_benchmark("reward").goals(results["reward"]))

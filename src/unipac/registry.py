@@ -96,6 +96,9 @@ AGENTS: Mapping[str, type[Any]] = _Lazy(_MODULES)
 """
 
 FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
-    dict.fromkeys(("Aggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"), "unipac.features")
+    dict.fromkeys(
+        ("Aggregation", "SoftAggregation", "TileCoding", "Fourier", "RandomFourier", "OneHot"),
+        "unipac.features",
+    )
 )
 """Feature maps that a file may name."""

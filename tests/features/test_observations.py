@@ -16,6 +16,7 @@ from unipac.features import (
     Fourier,
     OneHot,
     RandomFourier,
+    SoftAggregation,
     TileCoding,
 )
 from unipac.features.observations.map import MOST_FEATURES
@@ -26,13 +27,14 @@ LOW, HIGH = [-1.2, -0.07, 2.0], [0.6, 0.07, 50.0]
 
 BOX_MAPS = {
     "Aggregation": Aggregation(LOW, HIGH, 3, bins=[4, 1, 5]),
+    "SoftAggregation": SoftAggregation(LOW, HIGH, 3, centres=[4, 2, 5]),
     "TileCoding": TileCoding(LOW, HIGH, 3, bins=[4, 2, 5], tilings=3),
     "Fourier": Fourier(LOW, HIGH, 3, order=4),
     "Fourier, coupled": Fourier(LOW, HIGH, 2, order=3, coupling=2),
     "RandomFourier": RandomFourier(LOW, HIGH, 2, features=70, bandwidth=0.3, seed=5),
     "RandomFourier, narrow": RandomFourier(LOW, HIGH, 1, bandwidth=1e-6),
 }
-BOX_CLASSES = [Aggregation, TileCoding, Fourier, RandomFourier]
+BOX_CLASSES = [Aggregation, SoftAggregation, TileCoding, Fourier, RandomFourier]
 EVERY_MAP = BOX_MAPS | {
     "OneHot": OneHot(7, 3, start=-2),
     "matrices": TileCoding(np.zeros((2, 2)), np.ones((2, 2)), 2, bins=2, tilings=2),
@@ -82,7 +84,7 @@ def test_norms_are_at_most_one(any_map):
     features = any_map.batch(observations(any_map, 500))
     norms = np.linalg.norm(features, axis=2)
     assert norms.max() <= 1 + 1e-12
-    if not isinstance(any_map, Fourier):
+    if not isinstance(any_map, (Fourier, SoftAggregation)):
         np.testing.assert_allclose(norms, 1.0, rtol=1e-12)
 
 
@@ -305,6 +307,20 @@ def test_random_frequencies_are_pinned():
     )
 
 
+def test_soft_aggregation_keeps_the_promise_of_mixtures():
+    """Weights of laws everywhere; every unit vector is the feature of a centre and an action."""
+    soft = BOX_MAPS["SoftAggregation"]
+    phi = soft.batch(observations(soft, 300))
+    assert (phi >= 0).all()
+    np.testing.assert_allclose(phi.sum(axis=2), 1.0, atol=1e-14)
+    along = [np.linspace(a, b, n) for a, b, n in zip(LOW, HIGH, soft.centres, strict=True)]
+    corners = soft.batch(list(itertools.product(*along)))
+    np.testing.assert_allclose(corners.sum(axis=(0, 1)), 1.0, atol=1e-9)
+    np.testing.assert_allclose(corners.max(axis=2), 1.0, atol=1e-9)
+    by_hand = SoftAggregation([0, 0], [1, 2], 1, centres=[2, 3])([0.25, 1.5])
+    np.testing.assert_allclose(by_hand, [[0, 0.375, 0.375, 0, 0.125, 0.125]])
+
+
 # -- environments ------------------------------------------------------------------------------
 
 
@@ -313,6 +329,7 @@ def test_mountain_car_and_acrobot_work():
         env = gymnasium.make(name)
         for cls, arguments in (
             (Aggregation, {"bins": 3}),
+            (SoftAggregation, {"centres": 3}),
             (TileCoding, {"bins": 2, "tilings": 2}),
             (Fourier, {"order": 2, "coupling": 2}),
             (RandomFourier, {"features": 32, "seed": 1}),
@@ -516,6 +533,8 @@ def test_malformed_bounds_are_refused(cls, low, high, n_actions, message):
         (Aggregation, {"bins": None}, "bins must be an integer"),
         (Aggregation, {"bins": np.array([2.0, 2.0])}, r"bins\[0\] must be an integer"),
         (Aggregation, {"bins": 10**400}, "bins must be an integer"),
+        (SoftAggregation, {"centres": 1}, "centres must be at least 2, got 1"),
+        (SoftAggregation, {"centres": [2]}, "centres must be an integer or a sequence of 2 integers"),
         (TileCoding, {"bins": True}, "bins must be an integer"),
         (TileCoding, {"tilings": 0}, "tilings must be an integer >= 1"),
         (Fourier, {"order": 0}, "order must be an integer >= 1"),
@@ -539,6 +558,7 @@ def test_malformed_settings_are_refused(cls, arguments, message):
         (Aggregation, 6, {}, "bins"),
         (Aggregation, 2, {"bins": [1000, 51]}, "bins"),
         (Aggregation, 50_000, {}, "bins"),
+        (SoftAggregation, 8, {}, "centres"),
         (TileCoding, 6, {}, "bins"),
         (TileCoding, 2, {"tilings": 700}, "tilings"),
         (TileCoding, 1, {"bins": 1, "tilings": 100_000}, "tilings"),

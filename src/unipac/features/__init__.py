@@ -23,6 +23,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "features.observations.grids": "Aggregation TileCoding",
         "features.observations.map": "FeatureMap",
         "features.observations.one_hot": "OneHot",
+        "features.observations.soft": "SoftAggregation",
         "features.reading": "from_json",
         "features.transformed": "Transformed",
         "features.types": "Types",

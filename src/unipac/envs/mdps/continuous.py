@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
 from scipy.stats import beta
 
 from unipac import _checks as check
@@ -16,6 +17,9 @@ from unipac.envs.arrays import read_only
 CELLS = {1: 2000, 2: 120, 3: 30}
 """Cells of the quadrature along each coordinate, by the number of coordinates."""
 TOLERANCE = 1e-9
+
+Chooser = Callable[[int, Array], NDArray[np.int64]]
+"""A policy: from the stage, from 1, and features (n, A, d) to actions (n,)."""
 
 
 class ContinuousMDP:
@@ -117,6 +121,42 @@ class ContinuousMDP:
         following = rng.beta(self.components[j, :, 0], self.components[j, :, 1])
         return float(phi @ self.weights[h]), following
 
+    def episodes(
+        self, choose: Chooser, starts: Array, uniforms: Array
+    ) -> tuple[Array, NDArray[np.int64], Array]:
+        """Many episodes at once, from first states (n, k), with uniform random numbers (n, H (1 + k)).
+
+        Args:
+            choose: from the stage, from 1, and features (n, A, d) to actions (n,).
+            starts: first states.
+            uniforms: of each stage one number for the law of the next state, and k for the state.
+
+        Returns:
+            Features (n, H + 1, A, d) of all states, actions and rewards (n, H).
+
+        Example:
+            >>> mdp = continuous_swim(dim=3, horizon=2)
+            >>> always = lambda stage, features: np.zeros(len(features), dtype=np.int64)
+            >>> phi, actions, rewards = mdp.episodes(always, np.array([[0.3]]), np.full((1, 4), 0.5))
+            >>> phi.shape, rewards.round(3).tolist()
+            ((1, 3, 3, 3), [[0.132, 0.14]])
+        """
+        n, H, k = len(starts), self.horizon, self.n_coordinates
+        drawn = uniforms.reshape(n, H, 1 + k)
+        phi = np.empty((n, H + 1, self.n_actions, self.dim))
+        actions, rewards = np.empty((n, H), dtype=np.int64), np.empty((n, H))
+        rows, states = np.arange(n), starts
+        for h in range(H):
+            phi[:, h] = self.features_of(states)
+            actions[:, h] = choose(h + 1, phi[:, h])
+            taken = phi[rows, h, actions[:, h]]
+            rewards[:, h] = np.einsum("nd,d->n", taken, self.weights[h])
+            law = (np.cumsum(taken, axis=1) <= drawn[:, h, :1]).sum(axis=1)
+            law = np.minimum(law, self.dim - 1)
+            states = betaincinv(self.components[law, :, 0], self.components[law, :, 1], drawn[:, h, 1:])
+        phi[:, H] = self.features_of(states)
+        return phi, actions, rewards
+
     # -- values --------------------------------------------------------------------------------
 
     def _quadrature(self, cells: int) -> tuple[Array, Array, Array]:
@@ -134,25 +174,28 @@ class ContinuousMDP:
             self._nodes[cells] = nodes, mass, self.features_of(nodes)
         return self._nodes[cells]
 
-    def _linear(self, chosen: Callable[[int, Array, Array], NDArray[np.int64]] | None, cells: int) -> Array:
-        """Weights (H, d) of Q_h, of a policy or of the best one, by backward induction."""
-        nodes, mass, phi = self._quadrature(cells)
+    def q_weights(self, choose: Chooser | None = None, *, cells: int | None = None) -> Array:
+        """Weights (H, d) of Q_h, of a policy given by stages and features (n, A, d), or of the best one.
+
+        Example:
+            >>> mdp = continuous_swim(dim=3, horizon=2)
+            >>> float((mdp.feature_map(mdp.initial) @ mdp.q_weights()[0]).max()) == mdp.optimal_value()
+            True
+        """
+        _, mass, phi = self._quadrature(self._cells(cells))
         theta = np.zeros((self.horizon, self.dim))
         following = np.zeros(self.dim)
         for h in range(self.horizon - 1, -1, -1):
             theta[h] = self.weights[h] + following
             Q = phi @ theta[h]
-            if chosen is None:
-                V = Q.max(axis=1)
-            else:
-                V = np.take_along_axis(Q, chosen(h + 1, nodes, phi)[:, None], axis=1)[:, 0]
-            following = mass @ V
+            action = Q.argmax(axis=1) if choose is None else choose(h + 1, phi)
+            following = mass @ np.take_along_axis(Q, action[:, None], axis=1)[:, 0]
         return theta
 
     def optimal_value(self, state: ArrayLike | None = None, *, cells: int | None = None) -> float:
         """V*_1 of a first state, by default of ``initial``."""
         phi = self._first(state)
-        return float((phi @ self._linear(None, self._cells(cells))[0]).max())
+        return float((phi @ self.q_weights(cells=cells)[0]).max())
 
     def policy_value(
         self, policy: Callable[[Array, int], int], state: ArrayLike | None = None, *, cells: int | None = None
@@ -160,13 +203,14 @@ class ContinuousMDP:
         """The value of a policy, (observation, stage from 1) to action, from a first state."""
         start = self.initial if state is None else self._state("state", state)
 
-        def chosen(stage: int, nodes: Array, phi: Array) -> NDArray[np.int64]:
-            many = getattr(policy, "many", None)
+        nodes, many = self._quadrature(self._cells(cells))[0], getattr(policy, "many", None)
+
+        def choose(stage: int, phi: Array) -> NDArray[np.int64]:
             if many is not None:
                 return np.asarray(many(phi, stage), dtype=np.int64)
             return np.array([policy(node, stage) for node in nodes], dtype=np.int64)
 
-        theta = self._linear(chosen, self._cells(cells))
+        theta = self.q_weights(choose, cells=cells)
         return float(self._first(state)[policy(start, 1)] @ theta[0])
 
     def error(self) -> float:

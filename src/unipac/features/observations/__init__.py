@@ -3,15 +3,16 @@
 A map turns an observation s into one vector per action, the features ψ(s) of the state in the block of the
 action: φ(s, a) = e_a ⊗ ψ(s), of dimension d = A · dim ψ, with |φ(s, a)| = |ψ(s)| ≤ 1 up to rounding.
 
-===============  ==========================================  ==================================
-map              ψ(s)                                        dim ψ
-===============  ==========================================  ==================================
-`Aggregation`    one-hot of the cell of a grid               Π bins
-`TileCoding`     one-hots of the cells of shifted grids      Π bins + (tilings - 1) Π (bins + 1)
-`Fourier`        cosines cos(π <c, x>)                       (order + 1)^k, fewer with coupling
-`RandomFourier`  cosines and sines at random frequencies     features
-`OneHot`         one-hot of a state with a number            n_states
-===============  ==========================================  ==================================
+=================  ==========================================  ==================================
+map               ψ(s)                                        dim ψ
+=================  ==========================================  ==================================
+`Aggregation`      one-hot of the cell of a grid               Π bins
+`SoftAggregation`  weights of the centres around it            Π centres
+`TileCoding`       one-hots of the cells of shifted grids      Π bins + (tilings - 1) Π (bins + 1)
+`Fourier`          cosines cos(π <c, x>)                       (order + 1)^k, fewer with coupling
+`RandomFourier`    cosines and sines at random frequencies     features
+`OneHot`           one-hot of a state with a number            n_states
+=================  ==========================================  ==================================
 
 All but `OneHot` rescale the k numbers of an observation to x in [0, 1]^k by the bounds ``low`` and ``high``.
 **Observations outside of the bounds are clipped to them**: states beyond a bound look like those on it.

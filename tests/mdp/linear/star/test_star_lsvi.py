@@ -173,19 +173,16 @@ def test_shares_of_the_failure_probability_sum_to_delta():
 # -- promises --------------------------------------------------------------------------------------
 
 
-def noticed(eta, seed):
-    """Whether bounds cross within 3,000 episodes; P(good) is .1 and .9 at the two actions of the first state.
+def noticed(eta, seed, episodes):
+    """Whether the agent warns within some episodes; P(good) is .1 and .9 at the two actions of the first state.
 
     Below η = .4 some coordinate of φ is no law of next states, though φ is in the simplex.
     """
     phi = np.array([[[0.5 - eta, 0.5 + eta], [0.5 + eta, 0.5 - eta]], [[1, 0], [1, 0]], [[0, 1], [0, 1]]])
-    rng, agent = (
-        np.random.default_rng(seed),
-        StarLSVI(phi, horizon=2, mixture=True, terminates=False, wait=False),
-    )
+    rng, agent = np.random.default_rng(seed), StarLSVI(phi, horizon=2, mixture=True, terminates=False)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        for _ in range(3_000):
+        for _ in range(episodes):
             t = 1 + int(rng.random() < (0.1, 0.9)[agent.act(0)])
             agent.observe(0.5, t)
             agent.act(t)
@@ -196,10 +193,12 @@ def noticed(eta, seed):
     return not agent.consistent
 
 
-def test_a_broken_promise_is_noticed_in_most_runs():
-    """Signed measures: bounds cross, the agent warns once and certifies nothing more; kept promises are left alone."""
-    assert sum(noticed(0.05, seed) for seed in range(8)) >= 5
-    assert not any(noticed(0.45, seed) for seed in range(4))
+@pytest.mark.parametrize(("runs", "episodes"), [(6, 1_000), pytest.param(24, 3_000, marks=pytest.mark.slow)])
+def test_a_broken_promise_is_noticed_in_most_runs(runs, episodes):
+    """Signed measures: the agent warns once and certifies nothing more; kept promises are left alone."""
+    for eta in (0.05, 0.1) if runs > 6 else (0.05,):
+        assert sum(noticed(eta, seed, episodes) for seed in range(runs)) > runs / 2
+    assert not any(noticed(0.45, seed, episodes) for seed in range(runs // 2))
 
 
 def test_rewards_that_differ_are_noticed():

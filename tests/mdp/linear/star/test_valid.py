@@ -2,7 +2,7 @@
 
 Null: in a run, some bound or certificate is wrong with probability at most δ. ``most_failures`` is the largest number
 of failing runs that a test accepts; more have a probability below 1e-3 under the null. Controls: with radii multiplied
-by .5 (coins) or .25 (elsewhere) so many runs fail that the null is refuted.
+by .5 (even coins) or .25 (elsewhere) so many runs fail that the null is refuted.
 """
 
 import numpy as np
@@ -42,7 +42,8 @@ def swim(seed):
 WORLDS = {
     "coins .5, .45": lambda seed: coins((0.5, 0.45), 2),
     "coins .02, .03": lambda seed: coins((0.02, 0.03), 2),
-    "coins, H = 3": lambda seed: coins((0.5, 0.45), 3),
+    "coins .5, .45, H = 3": lambda seed: coins((0.5, 0.45), 3),
+    "coins .02, .03, H = 3": lambda seed: coins((0.02, 0.03), 3),
     "simplex d = 2": lambda seed: envs.random_simplex(5, 2, 2, 3, seed=seed),
     "simplex d = 3": lambda seed: envs.random_simplex(5, 3, 3, 4, seed=seed),
     "RiverSwim 3 x 3": lambda seed: envs.river_swim(3, 3),
@@ -103,7 +104,7 @@ def test_bounds_and_certificates_hold(world):
 @pytest.mark.parametrize("delta", [0.5, 0.1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_bounds_and_certificates_hold_in_many_runs(world, delta):
-    check_valid(world, 300 if "swim" not in world else 60, delta)
+    check_valid(world, 300, delta)
 
 
 @pytest.mark.slow
@@ -116,11 +117,11 @@ def test_bounds_hold_in_other_settings(told):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*nothing is certified:RuntimeWarning")
-@pytest.mark.parametrize(
-    ("world", "inflation"), [("coins .5, .45", 0.5), ("coins, H = 3", 0.5), ("simplex d = 2", 0.25)]
-)
-def test_smaller_radii_fail(world, inflation):
-    """The control: so many runs fail that δ = .1 is refuted, at the same level."""
+@pytest.mark.parametrize("world", WORLDS)
+def test_smaller_radii_fail(world):
+    """The control: with radii times .5 (even coins) or .25 so many runs fail that δ = .1 (or .02) is refuted."""
     runs = 100
+    inflation = 0.5 if "coins .5" in world else 0.25
+    level = 0.02 if world == "simplex d = 3" else 0.1  # bounds are far from tight there
     found = np.array([failed(world, seed, 0.5, inflation) for seed in range(runs)])
-    assert found.any(axis=1).sum() > most_failures(runs, 0.1)
+    assert found.any(axis=1).sum() > most_failures(runs, level), found.sum(axis=0)

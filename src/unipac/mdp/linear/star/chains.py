@@ -14,7 +14,7 @@ for all z at once. The second term of the radius is ``theory.adaptive_radius``.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.dense import cholesky, copy_all, dot, invert
 from unipac.theory.adaptive import adaptive_kernel
+
+if TYPE_CHECKING:
+    from unipac.mdp.linear.star.memory import Samples
 
 SIGMA, INVERSE, SPREAD, MOVED, PERP = 0, 1, 2, 3, 4
 """Matrices of a stage: Σ, Σ⁻¹, W + sI, G, and the projection onto directions whose rewards are unknown."""
@@ -210,59 +213,52 @@ def move(chains: Chains, c: int, h: int, y: Array, z: Array) -> None:
 
 
 @jit
+def near(chains: Chains, rules: Rules, c: int, h: int, y: Array, norm: float) -> tuple[float, float, float]:
+    """The radius at y = Σ⁻¹x, and bounds on the expected target that do not need the next stages."""
+    number, vector = chains.number[c, h], chains.vector[c, h]
+    own = radius(chains, rules, c, h, y, norm)
+    up, low = float(number[HIGH]), float(number[LOW])
+    if chains.direct[c] == 1:
+        first = 0.5 * (number[LOW] + number[HIGH]) + dot(y, vector[MIDDLE])
+        width = own + slack(rules, norm, y, number[HALF2], vector[HALF])
+        up, low = min(up, first + width), max(low, first - width)
+    return own, up, low
+
+
+@jit
+def later(
+    chains: Chains, rules: Rules, c: int, h: int, norm: float, y: Array, z: Array, w: Array
+) -> tuple[float, float]:
+    """The errors at y = Σ⁻¹x that come from other actions and from the next stages; z and w are overwritten."""
+    number, vector = chains.number[c, h], chains.vector[c, h]
+    others = slack(rules, norm, y, number[ADVANTAGE2], vector[ADVANTAGE])
+    if h + 1 >= rules.horizon:
+        return others, 0.0
+    move(chains, c, h, y, z)
+    return others, error(chains, rules, c, h + 1, z, w)
+
+
+@jit
 def following(
     chains: Chains, rules: Rules, c: int, h: int, x: Array, z: Array, y: Array
 ) -> tuple[float, float, float]:
     """Estimate, upper and lower bound of the expected target at a feature x; z and y are overwritten."""
-    number, vector = chains.number[c, h], chains.vector[c, h]
-    centre = 0.5 * (number[LOW] + number[HIGH])
     norm = solve(chains, c, h, x, y)
-    own = radius(chains, rules, c, h, y, norm)
-    up, low = number[HIGH], number[LOW]
-    if chains.direct[c] == 1:
-        first = centre + dot(y, vector[MIDDLE])
-        width = own + slack(rules, norm, y, number[HALF2], vector[HALF])
-        up, low = min(up, first + width), max(low, first - width)
-    own += slack(rules, norm, y, number[ADVANTAGE2], vector[ADVANTAGE])
-    if h + 1 < rules.horizon:
-        move(chains, c, h, y, z)
-        own += error(chains, rules, c, h + 1, z, y)
-    hat = centre + dot(x, vector[OMEGA])
+    own, up, low = near(chains, rules, c, h, y, norm)
+    others, carried = later(chains, rules, c, h, norm, y, z, y)
+    hat = estimate(chains, c, h, x)
+    own = own + others + carried
     return hat, min(up, hat + own), max(low, hat - own)
 
 
+@jit
+def estimate(chains: Chains, c: int, h: int, x: Array) -> float:
+    """The middle of the range, and ⟨x, ω̂⟩."""
+    number = chains.number[c, h]
+    return float(0.5 * (number[LOW] + number[HIGH])) + dot(x, chains.vector[c, h, OMEGA])
+
+
 # -- one regression --------------------------------------------------------------------------------
-
-
-class Samples(NamedTuple):
-    """The transitions of a stage, for a regression; n entries are used."""
-
-    taken: Array
-    """(N, d)."""
-    weight: Array
-    """(N,): how often; 0 if it does not belong to the data."""
-    target: Array
-    """(N,)."""
-    low: Array
-    """(N,): bounds on the next value, without the reward."""
-    up: Array
-    paid: Array
-    """(N,): rewards in the target, 0 unless they have noise."""
-    half: Array
-    """(N,): half of the bound on the advantage of other actions."""
-    same: Integers
-    """(N,): the first entry with the same feature, at which what depends on the feature is kept."""
-    square: Array
-    """(N,): bounds on E(V − g)²."""
-    least: Array
-    """(N,): bounds on the expected target."""
-    most: Array
-    estimate: Array
-    """(N,): of the next value."""
-    action: Integers
-    """(N,): of the policy, at the next state."""
-    renewed: Integers
-    """(N,): when an entry was last computed."""
 
 
 @jit
@@ -346,12 +342,16 @@ def fit(
     if count == 0:
         return True
     sound = True
-    y, z = np.empty(d), np.empty(d)
+    w_, z = np.empty(d), np.empty(d)
+    solved, norms, fixed = np.empty((n, d)), np.empty(n), np.empty((n, 2))  # what does not depend on W
     for k in range(n):
         i = samples.same[k]
         if samples.weight[k] > 0.0 and samples.renewed[i] != 2:
             samples.renewed[i] = 2
+            y = solved[i]
             norm = solve(chains, c, h, samples.taken[i], y)
+            norms[i] = norm
+            fixed[i, 0], fixed[i, 1] = later(chains, rules, c, h, norm, y, z, w_)
             bound = (
                 0.5 * largest * (1.0 + rules.inflation * math.sqrt(logdet + log_c) * norm + bias(rules, y))
             )
@@ -368,7 +368,9 @@ def fit(
                 x, first = samples.taken[k], samples.same[k]
                 if samples.renewed[first] != again:
                     samples.renewed[first] = again
-                    _, pu, pl = following(chains, rules, c, h, x, z, y)
+                    own, up, least = near(chains, rules, c, h, solved[first], norms[first])
+                    hat, own = estimate(chains, c, h, x), own + fixed[first, 0] + fixed[first, 1]
+                    pu, pl = min(up, hat + own), max(least, hat - own)
                     samples.most[first], samples.least[first] = pu, pl
                     sound = sound and pl <= pu + CROSSED
                 pu, pl = samples.most[first], samples.least[first]

@@ -34,7 +34,7 @@ from unipac.mdp.linear.star.chains import (
     following,
     gather,
 )
-from unipac.mdp.linear.star.memory import END, Slots
+from unipac.mdp.linear.star.memory import END, Slots, samples_of
 from unipac.mdp.linear.star.plan import (
     OF_PLANS,
     PRIOR,
@@ -43,7 +43,6 @@ from unipac.mdp.linear.star.plan import (
     SHARE_C,
     decide,
     reward_bounds,
-    samples_of,
 )
 
 CURRENT, WAITING, NEWEST = (cast(int, np.int64(k)) for k in range(3))
@@ -215,7 +214,9 @@ def mean_top(chains: Chains, rules: Rules, plan: int, starts: Array) -> float:
 
 
 @jit
-def fill_planned(chains: Chains, rules: Rules, h: int, phi: Array, action: Integers) -> None:
-    """The actions of the plan in use, at states with features (n, A, d)."""
+def fill_planned(
+    chains: Chains, rules: Rules, plan: int, scale: float, h: int, phi: Array, action: Integers, gain: Array
+) -> None:
+    """The actions of a plan at states with features (n, A, d), and bounds on what they lose."""
     for k in range(action.size):
-        action[k] = decide(chains, rules, CURRENT, h, phi[k], rules.scale)[0]
+        action[k], gain[k], _ = decide(chains, rules, plan, h, phi[k], scale)

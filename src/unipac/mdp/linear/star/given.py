@@ -17,12 +17,13 @@ from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_lengths, check_regularization, check_same, checked_features
 from unipac.mdp.linear.star import episodes as kernels
 from unipac.mdp.linear.star.chains import Rules
-from unipac.mdp.linear.star.evaluate import fill_planned
+from unipac.mdp.linear.star.evaluate import CURRENT, fill_planned
 from unipac.mdp.linear.star.memory import END, OTHER
 from unipac.mdp.linear.star.state import with_room
+from unipac.mdp.protocol.inputs import check_fit
 from unipac.mdp.protocol.ledger import Step
 from unipac.mdp.protocol.plan import Change, Episode, Plan
-from unipac.mdp.protocol.play import room_for
+from unipac.mdp.protocol.play import play_in_turn, room_for
 from unipac.mdp.protocol.records import EpisodeTrace
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ WAIT = parameter(
     check=check.flag,
     words="whether a new plan waits, while the certificate of the one in use is small, until its own is lower",
 )
+FALLBACK = parameter(
+    default=None,
+    check=check.optional_choice("NestedFLUTE"),
+    words='"NestedFLUTE": it plays episodes whose certificate is too large for their number, which makes the agent '
+    "uniform-PAC and halves δ; it never acts before 10^8 episodes",
+)
 REPLAN_FACTOR = parameter(
     default=2.0,
     check=check.at_least_one,
@@ -101,6 +108,8 @@ def checked(agent: StarLSVI) -> tuple[Array, Rules]:
     agent.n_actions, agent.dim = table.shape[1:]
     check.require(agent.replan_factor > 1.0, "replan_factor", "above 1", agent.replan_factor)
     low, high = agent.reward_range
+    plain = agent.fallback is None or (low, high) == (0.0, 1.0)
+    check.require(plain, "reward_range", "(0, 1) with a fallback", agent.reward_range)
     noisy = isinstance(agent.rewards, str) and agent.rewards == "noisy"
     end = min(max(-low / (high - low), 0.0), 1.0)
     rules = Rules(
@@ -118,7 +127,7 @@ def checked(agent: StarLSVI) -> tuple[Array, Rules]:
         growth=agent.replan_factor,
         threshold=SMALL if agent.wait else -1.0,
         explore=agent.explore,
-        delta=agent.delta,
+        delta=agent.delta if agent.fallback is None else 0.5 * agent.delta,
         low=low,
         unit=high - low,
         ends=end * np.arange(agent.horizon, -1, -1.0),
@@ -174,8 +183,10 @@ def seen(agent: StarLSVI, name: str, observation: Any) -> Array:
     return phi.copy()
 
 
-def check_end(agent: StarLSVI) -> None:
+def check_end(agent: StarLSVI, h: int, terminated: bool) -> None:
     """Refuse an end before H where none was announced, or where 0 is not in the range of rewards."""
+    if not terminated or h == agent.horizon - 1:
+        return
     check.require(agent.terminates, "terminates", "True if episodes end before H", False)
     low, high = agent.reward_range
     around = "(low, high) around 0 if episodes terminate"
@@ -189,8 +200,8 @@ def check_mdp(agent: StarLSVI, mdp: Any) -> None:
     check_same(mdp, agent.features)
     expected = "one whose rewards depend on (s, a) only, or rewards='noisy'"
     check.require(agent._rules.noisy or mdp.arrival_rewards is None, "mdp", expected, mdp)
-    if mdp.terminal.any():
-        check_end(agent)
+    check_end(agent, -1, bool(mdp.terminal.any()))
+    check_fit(mdp, (agent.horizon, agent.n_states, agent._rules.n_actions), agent.reward_range)
 
 
 def largest_loss(rules: Rules) -> float:
@@ -229,8 +240,9 @@ class PlannedPolicy:
         """The actions at many states, given by their features (n, A, d)."""
         agent = self._agent
         h = check.count("stage", stage, most=agent.horizon) - 1
-        chosen = np.zeros(len(features), dtype=np.int64)
-        fill_planned(agent.state.chains, agent._rules, h, np.array(features, dtype=np.float64), chosen)
+        chosen, lost = np.zeros(len(features), dtype=np.int64), np.zeros(len(features))
+        phi = np.array(features, dtype=np.float64)
+        fill_planned(agent.state.chains, agent._rules, CURRENT, agent._rules.scale, h, phi, chosen, lost)
         return chosen
 
     def certificate(self, observation: Any) -> float:
@@ -259,15 +271,35 @@ def features_of(agent: StarLSVI, observed: Any) -> Array:
     return np.array(agent._table[observed] if agent.n_states else observed)
 
 
+def action(agent: StarLSVI, h: int, level: int | None, seen: Any) -> tuple[int, int]:
+    """The action at entry h, and the level to remember: above 0 in episodes of the fallback."""
+    if agent._guard is not None and (level if h else is_theirs(agent, seen)):
+        return agent._guard.action(h, level, seen)
+    return int(kernels.act(agent.state, agent._rules, h, features_of(agent, seen))), 0
+
+
 def explores(agent: StarLSVI) -> bool:
     """Whether the next episode explores."""
     return bool(kernels.explores(agent.state.counters, agent._rules))
 
 
-def certificate(agent: StarLSVI, observed: Any) -> float:
-    """Of the next episode; no share of δ is for policies that explore, theirs is the trivial one."""
+def certificate(agent: StarLSVI, s: Any) -> float:
+    """Of the next episode; no share of δ is for policies that explore or fall back, theirs is the trivial one."""
+    own, trivial, theirs = _told(agent, s)
+    return trivial if theirs else own
+
+
+def is_theirs(agent: StarLSVI, observed: Any) -> bool:
+    """Whether the fallback plays the next episode, from this first state."""
+    return _told(agent, observed)[2]
+
+
+def _told(agent: StarLSVI, observed: Any) -> tuple[float, float, bool]:
+    """The certificate of the next episode, the trivial one, and whether the fallback plays it."""
     told = kernels.told_of(agent.state, agent._rules, features_of(agent, observed))
-    return agent._rules.unit * told[3 if explores(agent) else 0]
+    own, trivial = (agent._rules.unit * told[i] for i in (3 if explores(agent) else 0, 3))
+    allowed = math.inf if agent._guard is None else agent._guard.allowed(agent.episodes + 1)
+    return own, trivial, allowed < (own if agent.consistent else math.inf)
 
 
 def regret_certificate(agent: StarLSVI, failure: float) -> float:
@@ -286,24 +318,42 @@ def plan_of(agent: StarLSVI) -> Plan:
     action = tables.action[live][:, None]
     fresh = bool(state.counters[kernels.FRESH] == 1) and not exploring
     lower = tables.value if not exploring else tables.lower[1]
-    return Plan(action, np.zeros_like(action), tables.bound, lower, fresh)
+    plan = Plan(action, np.zeros_like(action), tables.bound, lower, fresh)
+    if agent._guard is None or not may_fall_back(agent, 1):
+        return plan
+    theirs = np.array([is_theirs(agent, s) for s in range(agent.n_states)])
+    return agent._guard.plan(plan, theirs, tables.lower[1])
 
 
-def numbered(agent: StarLSVI, episode: Episode) -> tuple[Any, ...]:
-    """An episode of numbered states, for ``change``."""
+def may_fall_back(agent: StarLSVI, episodes: int) -> bool:
+    """Whether the fallback may play some of the next episodes."""
+    return agent._guard is not None and agent._guard.allowed(agent.episodes + episodes) < math.inf
+
+
+def learn(agent: StarLSVI, episode: Episode) -> Change:
+    """What an episode of numbered states changes."""
     state, action, _, reward, following = episode
-    return agent._table[state], action, reward, agent._table[np.maximum(following, 0)], state, following
+    steps = [Step(*step) for step in zip(*(part.tolist() for part in episode), strict=True)]
+    phi, after = agent._table[state], agent._table[np.maximum(following, 0)]
+    return change(agent, steps, phi, action, reward, after, state, following)
 
 
-def change(agent: StarLSVI, phi: Array, *episode: Any) -> Change:
-    """What an episode changes."""
+def change(agent: StarLSVI, steps: list[Step], phi: Array, *episode: Any) -> Change:
+    """What an episode changes; ``steps`` are read if it is one of the fallback."""
     agent.state = with_room(agent.state)
-    lost = kernels.lost_in(agent.state, agent._rules, phi)
-    return kernels.learn, (agent.state, agent._rules, phi, *episode, lost)
+    state, rules, guard = agent.state, agent._rules, agent._guard
+    if guard is None or steps[0].level == 0:
+        return kernels.learn, (state, rules, phi, *episode, kernels.lost_in(state, rules, phi))
+    return guard.change(steps, (kernels.learn, (state, rules, phi, *episode, largest_loss(rules))))
 
 
 def play(agent: StarLSVI, world: World, starts: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
     """Play in parts: each time more room is needed, continue where it stopped."""
+    if may_fall_back(agent, len(starts)):
+        for k, s in enumerate(starts.tolist()):
+            trace.explored[k] = explores(agent) and not is_theirs(agent, s)
+            play_in_turn(agent, world, starts[k : k + 1], uniforms[k : k + 1], trace.part(k, k + 1))
+        return
     tables, played = tables_of(agent._table, agent.horizon), room_for(trace, agent.horizon, agent.n_states)
     done = 0
     while done < len(starts):
@@ -321,6 +371,7 @@ def walked(steps: list[Step]) -> tuple[Any, ...]:
     number = np.full(len(steps), OTHER, dtype=np.int64)
     number[-1] = END if ended else OTHER
     return (
+        steps,
         np.array([step.seen for step in steps]),
         np.array([step.action for step in steps]),
         np.array([step.reward for step in steps]),

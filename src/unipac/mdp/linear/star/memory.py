@@ -196,6 +196,59 @@ def add(
         slots.times[column, h, i] += 1
 
 
+class Samples(NamedTuple):
+    """The transitions of a stage, for a regression; n entries are used."""
+
+    taken: Array
+    """(N, d)."""
+    weight: Array
+    """(N,): how often; 0 if it does not belong to the data."""
+    target: Array
+    """(N,)."""
+    low: Array
+    """(N,): bounds on the next value, without the reward."""
+    up: Array
+    paid: Array
+    """(N,): rewards in the target, 0 unless they have noise."""
+    half: Array
+    """(N,): half of the bound on the advantage of other actions."""
+    same: Integers
+    """(N,): the first entry with the same feature, at which what depends on the feature is kept."""
+    square: Array
+    """(N,): bounds on E(V − g)²."""
+    least: Array
+    """(N,): bounds on the expected target."""
+    most: Array
+    estimate: Array
+    """(N,): of the next value."""
+    action: Integers
+    """(N,): of the policy, at the next state."""
+    renewed: Integers
+    """(N,): when an entry was last computed."""
+
+
+@jit
+def samples_of(slots: Slots, h: int) -> Samples:
+    """Room for the samples of a stage."""
+    N = slots.source.shape[1]
+    return Samples(
+        slots.taken[h],
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        slots.same_source[h],
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N),
+        np.zeros(N, dtype=np.int64),
+        np.zeros(N, dtype=np.int64),
+    )
+
+
 # -- rewards ---------------------------------------------------------------------------------------
 
 ROUNDING = float(8.0 * np.finfo(np.float64).eps)

@@ -23,14 +23,15 @@ from unipac.mdp.linear.star.chains import (
     TOP,
     Chains,
     Rules,
-    Samples,
     error,
     fit,
     following,
     gather,
     reward_error,
 )
-from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Slots, write_model
+from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
+from unipac.mdp.tabular.counting.kl import kl_upper
+from unipac.theory.tabular import kt_kernel
 
 GRID = 33
 """Points of [0, H − h] from which g of the bound on variances is taken."""
@@ -39,28 +40,10 @@ SHARE_A, SHARE_B, SHARE_C = 0.3, 0.6, 0.1
 OF_PLANS = 0.75
 """The share of δ that is for plans; the rest is for certificates."""
 PRIOR = 0.05
-
-
-@jit
-def samples_of(slots: Slots, h: int) -> Samples:
-    """Room for the samples of a stage."""
-    N = slots.source.shape[1]
-    return Samples(
-        slots.taken[h],
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        slots.same_source[h],
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N),
-        np.zeros(N, dtype=np.int64),
-        np.zeros(N, dtype=np.int64),
-    )
+ALARM = 0.01
+"""How probable it is that a promise that is kept is called broken by ``_promise_kept``."""
+AUDITED = 64
+"""So many features of a stage are compared with each other."""
 
 
 @jit
@@ -258,7 +241,58 @@ def _regress(chains: Chains, slots: Slots, rules: Rules, c: int, plan: int, h: i
         2.0 * math.log(stages / (SHARE_B * failure)),
         2.0 * math.log(stages * GRID / (SHARE_C * failure)),
     )
+    if rules.mixture and rules.counted:
+        sound = sound and _promise_kept(rules, slots, samples, h, n, bottom, top)
     return sound and fitted
+
+
+@jit
+def _promise_kept(
+    rules: Rules, slots: Slots, samples: Samples, h: int, n: int, bottom: float, top: float
+) -> bool:
+    """Whether expected values at pairs of features differ as little as those of mixtures of the same laws must.
+
+    If coordinates are laws, |E V*(x) − E V*(x')| ≤ (top − bottom) |x − x'|_1 / 2. Each side is bounded by a KL ball
+    around the mean of its own samples, without regressions, which are slow to notice features that are almost alike.
+    A kept promise fails this test with probability ``ALARM`` at most; no share of δ is used, as a test that fails only
+    ends what is certified.
+    """
+    span = top - bottom
+    most = min(n, AUDITED)
+    first, count = np.zeros(most, dtype=np.int64), 0
+    weight, low, up = np.zeros(n), np.zeros(n), np.zeros(n)
+    for k in range(n):
+        i, w = samples.same[k], samples.weight[k]
+        if w > 0.0:
+            weight[i] += w
+            low[i] += w * (samples.low[k] - bottom)
+            up[i] += w * (samples.up[k] - bottom)
+    budget = math.log(2.0 * rules.stages * slots.by_source.shape[1] / ALARM)
+    share, ends = np.empty(2), np.array([1.0, 0.0])
+    for i in range(n):
+        if count == most or span <= CROSSED:
+            break
+        if weight[i] > 0.0:
+            first[count], count = i, count + 1
+            room = budget + kt_kernel(weight[i])
+            for side in range(2):
+                mean = up[i] / span if side == 0 else weight[i] - low[i] / span
+                share[0] = min(max(mean, 0.0), weight[i])
+                share[1] = weight[i] - share[0]
+                bound = span * kl_upper(share, ends, int(np.int64(2)), weight[i], 1.0, room)
+                if side == 0:
+                    up[i] = bound
+                else:
+                    low[i] = span - bound
+    for i in range(count):
+        for j in range(count):
+            x, other = samples.taken[first[i]], samples.taken[first[j]]
+            apart = 0.0
+            for m in range(rules.dim):
+                apart += 0.5 * abs(x[m] - other[m])
+            if low[first[i]] - up[first[j]] > span * apart + CROSSED:
+                return False
+    return True
 
 
 @jit

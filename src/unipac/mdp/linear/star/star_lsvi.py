@@ -14,6 +14,8 @@
     after an episode: evaluate again if episodes since the plan grew by 5 %;     mdp.linear.star.episodes.learn
       execute the plan that waits if its certificate is lower;
       a new plan if some Σ doubled in a direction or a reward is new; it waits if that in use has a small certificate
+    with a fallback: it plays episode k if the certificate exceeds H 2^−l,       mdp.linear.star.fallback.Guard
+      l the largest with N(H 2^−l) < k
 
 Theorems: ``docs/agents/star_lsvi.md``.
 """
@@ -27,16 +29,14 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
-from unipac._arrays import Array, Integers
 from unipac._parameters import OptionalArrayParameter
-from unipac.envs import FiniteMDP
-from unipac.envs.play.simulation import World
+from unipac.envs import ContinuousMDP, FiniteMDP
 from unipac.mdp.linear.features import told_by
 from unipac.mdp.linear.levelled.agent import FeatureFunction
-from unipac.mdp.linear.star import episodes as kernels, given, state as states
+from unipac.mdp.linear.star import continuous, episodes as kernels, fallback, given, state as states
 from unipac.mdp.protocol.agent import EpisodicAgent
 from unipac.mdp.protocol.ledger import Step
-from unipac.mdp.protocol.plan import Change, Episode, Plan
+from unipac.mdp.protocol.plan import Change
 from unipac.mdp.protocol.records import EpisodeTrace
 
 
@@ -70,10 +70,15 @@ class StarLSVI(EpisodicAgent):
     explore: int = given.EXPLORE
     wait: bool = given.WAIT
     replan_factor: float = given.REPLAN_FACTOR
+    fallback: str | None = given.FALLBACK
 
     def _check_parameters(self) -> None:
         self._table, self._rules = given.checked(self)
         self.n_states = len(self._table)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._guard = None if self.fallback is None else fallback.Guard(self)
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:
@@ -94,6 +99,15 @@ class StarLSVI(EpisodicAgent):
         """True, however actions are chosen."""
         return True
 
+    @property
+    def guarantee(self) -> str:
+        """What is proven of the number of mistakes: "uniform-PAC" with a fallback, else "none"."""
+        return "none" if self._guard is None else "uniform-PAC"
+
+    def mistake_bound(self, eps: float) -> float:
+        """With probability 1 − δ, for all ε at once, at most this many gaps exceed ε; infinite without a fallback."""
+        return super().mistake_bound(eps) if self._guard is None else self._guard.mistake_bound(eps)
+
     def regret_certificate(self, failure: float = 0.01) -> float:
         """A bound on the sum of all gaps, for all numbers of episodes at once with probability 1 − ¾δ − ``failure``."""
         with self._lock:
@@ -105,16 +119,18 @@ class StarLSVI(EpisodicAgent):
 
     recommended = policy
 
-    def _certificate(self, s: Any) -> float:
-        return given.certificate(self, s)
+    def play(self, mdp: FiniteMDP | ContinuousMDP, **rest: Any) -> EpisodeTrace:
+        """As for all agents; with a feature map, that of a ``ContinuousMDP``: ``initial_states`` are (K, k) then."""
+        return super().play(mdp, **rest) if isinstance(mdp, FiniteMDP) else continuous.play(self, mdp, **rest)
 
     def _empty(self) -> kernels.State:
         return states.empty(self._rules, self.n_states)
 
     def _saved(self) -> states.Saved:
-        return states.saved(self.state, self._rules)
+        return states.saved(self.state, self._rules, fallback.log_of(self))
 
     def _restored(self, saved: Any) -> kernels.State:
+        fallback.replay(self, saved.log)
         return states.restored(saved, self._rules, self._table, self.episodes)
 
     def _seen(self, name: str, observation: Any) -> Any:
@@ -123,25 +139,8 @@ class StarLSVI(EpisodicAgent):
     def _prepare(self) -> None:
         """Nothing: there is a plan at all times."""
 
-    def _action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
-        return int(kernels.act(self.state, self._rules, h, given.features_of(self, seen))), 0
-
-    def _plan(self) -> Plan:
-        return given.plan_of(self)
-
     def _finish(self, steps: list[Step]) -> Change:
         return super()._finish(steps) if self.n_states else given.change(self, *given.walked(steps))
 
-    def _learn(self, episode: Episode) -> Change:
-        return given.change(self, *given.numbered(self, episode))
-
-    def _play(self, world: World, states: Integers, uniforms: Array, trace: EpisodeTrace) -> None:
-        given.play(self, world, states, uniforms, trace)
-
-    def _check_end(self, h: int, terminated: bool) -> None:
-        if terminated and h < self.horizon - 1:
-            given.check_end(self)
-
-    def _check_mdp(self, mdp: FiniteMDP) -> None:
-        given.check_mdp(self, mdp)
-        super()._check_mdp(mdp)
+    _action, _plan, _learn, _certificate = given.action, given.plan_of, given.learn, given.certificate
+    _play, _check_end, _check_mdp = continuous.play_part, given.check_end, given.check_mdp

@@ -31,6 +31,7 @@ from unipac.mdp.linear.star.episodes import (
     State,
 )
 from unipac.mdp.linear.star.evaluate import CHAINS, CURRENT, NEWEST, WAITING
+from unipac.mdp.linear.star.fallback import Log
 from unipac.mdp.linear.star.memory import (
     ALL,
     COLUMNS,
@@ -70,6 +71,7 @@ class Saved(NamedTuple):
     grown: Array
     starts: Array
     first: Integers
+    log: Log
 
 
 def empty(rules: Rules, n_states: int) -> State:
@@ -102,8 +104,8 @@ def with_room(state: State) -> State:
     return state if slots is state.slots else state._replace(slots=slots)
 
 
-def saved(state: State, rules: Rules) -> Saved:
-    """What goes to a file."""
+def saved(state: State, rules: Rules, log: Log) -> Saved:
+    """What goes to a file, with the episodes of the fallback."""
     slots, N = state.slots, int(state.slots.used.max(initial=0))
     held = 0 if rules.counted else N
     return Saved(
@@ -123,6 +125,7 @@ def saved(state: State, rules: Rules) -> Saved:
         state.grown,
         state.starts[: 0 if rules.counted else RECENT],
         state.first,
+        log,
     )
 
 
