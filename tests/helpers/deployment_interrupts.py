@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import unipac
-from unipac.deployment import fold
+from unipac.deployment import calls, fold, watching
 
 X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
 STEP = 0.25
@@ -66,7 +66,7 @@ class Calls:
             "reward": 6,
             "forget": 0.5,
             "jump": 1,
-            "settled": not self.plain,
+            "watch": not self.plain,
             "restart": 0.1,
         }
         kind = self.rng.choices([*weights], [*weights.values()])[0] if self.count else "decide"
@@ -84,8 +84,8 @@ class Calls:
                     deployment.reward(id_, value)
                 elif kind == "forget":
                     deployment.forget(id_)
-                elif kind == "settled":
-                    deployment.settled(X, 0.5)
+                elif kind == "watch":
+                    deployment.watch(f"{id_ % 5}", X, 0.5)
                 elif kind == "restart":
                     deployment.restart()
                 else:
@@ -153,8 +153,8 @@ def plainly(deployment):
         ]
 
     alarm, sums = deployment._alarm.saved()
-    rows, sets = deployment._settling.saved()
-    arrays = {**sums, **{f"settled {name}": array for name, array in sets.items()}}
+    rows, sets = watching.saved(deployment._watches)
+    arrays = {**sums, **{f"watch {name}": array for name, array in sets.items()}}
     return repr((
         deployment.agent.digest(), told, entries(deployment._entries), entries(deployment._closed), alarm, rows,
         {name: array.tobytes() for name, array in arrays.items()},
@@ -164,6 +164,7 @@ def plainly(deployment):
 
 def reached(deployment, clock, before, done, current):
     """Whether a state is one before or after the interrupted call, or between two windows that end in it."""
+    calls.begin(deployment)  # if watched sets were not yet looked at, the next call does so first
     found, now = plainly(deployment), clock.now
     for call in done:
         call(before)
@@ -179,7 +180,7 @@ def reached(deployment, clock, before, done, current):
 
     between = copy.copy(before)
     while (first := first_ended(between._entries, between._uptime.now()[0])) is not None:
-        between._close_one(*first, between._uptime.now())
+        calls.close_one(between, first[1], between._uptime.now())
         if plainly(between) == found:
             return True
     return False

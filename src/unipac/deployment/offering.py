@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from operator import delitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unipac._actions import Actions, Label
 from unipac._arrays import Array
-from unipac._atomic import Change
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import DECIDED, chosen as prepared
@@ -78,11 +76,8 @@ class Chosen(NamedTuple):
 
     told: Decision
     """By the agent, or of an action that was drawn; its id is that of the agent's choice."""
-    number: int | None
-    """The id under which the agent waits for the reward; None if the action was drawn."""
+    drawn: bool
     propensity: float | None
-    changes: Sequence[Change]
-    """What makes it."""
     refutes: bool
     """Whether it refutes the assumptions."""
 
@@ -96,7 +91,5 @@ def chosen(
     k = drawn(holdout, seed, number, len(X))
     known = None if agent.draws else propensity(holdout, len(X), choice.index, k)
     if k is None:
-        return Chosen(choice, choice.id, known, changes, refutes)
-    ledger = agent._ledger
-    given_up = (delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)
-    return Chosen(looked_up(agent, X, labels, k, choice), None, known, (*changes, *given_up), refutes)
+        return Chosen(choice, False, known, refutes)
+    return Chosen(looked_up(agent, X, labels, k, choice), True, known, refutes)

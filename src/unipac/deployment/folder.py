@@ -1,0 +1,410 @@
+"""A log in a folder: segments of lines, an index of closed decisions, snapshots; one process writes it at a time.
+
+Everything up to ``_tail`` was written and checked. A write goes there, in one piece, and only then the tail moves; what
+a failed or interrupted write left behind it is cut off, or read as records if it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from unipac import _storage as storage
+from unipac._actions import Label
+from unipac._warnings import warn
+from unipac.deployment import lines, trimming
+from unipac.deployment.errors import LogClosed
+from unipac.deployment.index import Index
+from unipac.deployment.store import Found, Position, Record
+
+SEGMENT = 2**26
+"""A segment that has so many bytes is followed by another."""
+INDEXED = 1000
+"""So many closed decisions are put into the index at once."""
+SNAPSHOTS = 2
+"""So many snapshots are kept."""
+SHIFT = 40
+"""A place is the number of a segment, shifted, and the offset in it."""
+
+
+class Folder:
+    """The store of ``Deployment(log="folder")``."""
+
+    def __init__(self, path: str | os.PathLike[str], sync: str = "second", segment_size: int = SEGMENT) -> None:
+        self.path, self.sync_when, self.segment_size = Path(path), sync, segment_size
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.closing: dict[Label, float | None] = {}
+        self._places: dict[Label, int] = {}
+        self._why = ""  # why it is closed
+        self._dirty = False  # whether something was not synced
+        self._mutex = threading.RLock()  # the thread that syncs, and what changes files under it
+        self._file = -1
+        self._owner = self._lock()
+        try:
+            self.segments = self._listed()
+            self._tail: Position | None = None
+            if not self.segments:
+                self._begin_segment(Position(-1, 0, 0, lines.BEGIN))
+            self._index = Index.opened(self.path / "index.sqlite")
+        except BaseException:
+            os.close(self._owner)
+            raise
+        self._stop = threading.Event()
+        if sync == "second":
+            threading.Thread(target=_every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log").start()
+
+    def _lock(self) -> int:
+        owner = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            import fcntl
+
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # not everywhere
+            pass
+        except OSError:
+            os.close(owner)
+            raise ValueError(f"log must be one that nobody else writes, got {str(self.path)!r}") from None
+        return owner
+
+    def _listed(self) -> list[int]:
+        names = (re.fullmatch(r"(\d{12})\.log", entry.name) for entry in os.scandir(self.path))
+        found = sorted(int(name[1]) for name in names if name)
+        if found and found != list(range(len(found))):
+            missing = min(set(range(found[-1])) - set(found), default=0)
+            raise ValueError(f"log must have all its segments, got {str(self.path)!r} without {missing:012}.log")
+        return found
+
+    def _segment(self, number: int) -> Path:
+        return self.path / f"{number:012}.log"
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was written yet."""
+        return len(self.segments) == 1 and self._segment(0).stat().st_size == len(
+            lines.header(0, -1, lines.BEGIN)
+        )
+
+    @property
+    def segment(self) -> int:
+        """The number of the segment that is written."""
+        return self.segments[-1]
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    def ready(self) -> None:
+        """Raise if the log is closed; index what was closed; begin a new segment if this one is long."""
+        if self._why:
+            raise LogClosed(f"log must be open, got {str(self.path)!r}, which is closed: {self._why}")
+        tail = self.position()
+        if len(self.closing) >= INDEXED:
+            self._put_in_index(tail.seq)
+        if tail.offset >= self.segment_size:
+            self.sync()
+            self._begin_segment(tail)
+
+    def _begin_segment(self, tail: Position) -> None:
+        number = len(self.segments)
+        first = lines.header(number, tail.seq, tail.chain)
+        with self._mutex:
+            storage.write_atomically(self._segment(number), first)
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = os.open(self._segment(number), os.O_RDWR)
+            self._tail = tail._replace(segment=number, offset=len(first))
+            self.segments.append(number)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records in one piece."""
+        tail = self.position()
+        chain, made, offset = tail.chain, [], tail.offset
+        for record in records:
+            line, chain = lines.joined(record.rest, record.context or b"", record.vectors or b"", chain)
+            if record.kind == "decide" and record.id is not None:
+                self._places[record.id] = (tail.segment << SHIFT) + offset
+            offset += len(line)
+            made.append(line)
+        data = made[0] if len(made) == 1 else b"".join(made)
+        try:
+            done = os.pwrite(self._file, data, tail.offset)
+            while done < len(data):  # short: the disk may be full
+                done += os.pwrite(self._file, data[done:], tail.offset + done)
+        except OSError as error:
+            self._cut(tail)
+            raise _told(error, "the log could not be written, and nothing has changed", self.path) from None
+        self._dirty = True
+        self._tail = Position(records[-1].seq, tail.segment, offset, chain)
+        if self.sync_when == "always":
+            self.sync()
+
+    def _cut(self, tail: Position) -> None:
+        """Remove what a failed write left; if that fails as well, what is behind the tail is written over or cut later."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, tail.offset)
+
+    def sync(self) -> None:
+        """Bring what was appended to the disk itself."""
+        with self._mutex:
+            if not self._dirty or self._why:
+                return
+            self._dirty = False
+            try:
+                os.fdatasync(self._file)
+            except OSError as error:
+                self._why = f"the disk did not confirm what was written ({error.strerror})"
+                words = "the disk did not confirm what was written; the log is closed, and Deployment.open reads it"
+                raise _told(error, words, self.path) from None
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
+        """All records after an event, checked; when they end, so does the log, and what was cut is removed."""
+        position = self._before(after) if start is None else start
+        notes = self._tail is None
+        yield from self._offers_before(position)
+        for segment in range(position.segment, len(self.segments)):
+            last = segment == self.segments[-1]
+            for record, place in self._lines(segment, position, last):
+                if notes and record.kind == "decide" and record.id is not None:
+                    self._places[record.id] = place
+                if record.seq > after or record.kind == "actions":
+                    yield record
+                if notes and len(self.closing) >= INDEXED:
+                    self._put_in_index(record.seq)
+            position = self._reached if last else self._reached._replace(segment=segment + 1, offset=0)
+        if notes:
+            self._file = os.open(self._segment(position.segment), os.O_RDWR)
+            self._tail = position
+            self._cut(position)
+
+    def _offers_before(self, position: Position) -> Iterator[Record]:
+        """What the segment names by a hash before a position."""
+        with open(self._segment(position.segment), "rb") as file:
+            while file.tell() < position.offset:
+                line = file.readline()
+                if b'"kind":"actions","offer":' in line[:100]:
+                    try:
+                        yield lines.record_of(lines.parts(line))
+                    except ValueError as error:
+                        raise self._refused(position.segment, file.tell() - len(line), str(error)) from None
+
+    def _before(self, after: int) -> Position:
+        """The beginning of the segment that has the event after this one."""
+        for number in reversed(self.segments):
+            with open(self._segment(number), "rb") as file:
+                _, seq, chain = self._begun(number, file.readline())
+            if seq <= after or number == 0:
+                return Position(seq, number, 0, chain)
+        raise AssertionError
+
+    def _begun(self, number: int, line: bytes) -> tuple[int, int, bytes]:
+        try:
+            found = lines.begun(line)
+        except ValueError as error:
+            raise self._refused(number, 0, str(error)) from None
+        if found[0] != number:
+            raise self._refused(number, 0, f"it is segment {found[0]}")
+        return found
+
+    def _refused(self, segment: int, offset: int, why: str) -> ValueError:
+        place = f"{self._segment(segment).name}, byte {offset}"
+        return ValueError(f"log must be as it was written, got {str(self.path)!r} with {place}: {why}")
+
+    def _lines(self, segment: int, start: Position, last: bool) -> Iterator[tuple[Record, int]]:
+        chain, offset, seq = start.chain, start.offset, start.seq
+        with open(self._segment(segment), "rb") as file:
+            if offset == 0:
+                line = file.readline()
+                _, told, before = self._begun(segment, line)
+                if (told, before) != (seq, chain):
+                    raise self._refused(segment, 0, "it does not follow on the segment before it")
+                offset = len(line)
+            elif offset > os.fstat(file.fileno()).st_size:
+                raise self._refused(segment, offset, "it ends before")
+            file.seek(offset)
+            self._reached = Position(seq, segment, offset, chain)
+            for line in file:
+                if last and not line.endswith(b"\n"):
+                    warn(f"log {str(self.path)!r}: the last record was cut and is left out", RuntimeWarning)
+                    return
+                try:
+                    record, chain = lines.read(line, chain)
+                    expected = seq + 1
+                    if record.seq != expected:
+                        raise ValueError(f"it is event {record.seq}, and {expected} comes here")
+                except ValueError as error:
+                    raise self._refused(segment, offset, str(error)) from None
+                place, offset = (segment << SHIFT) + offset, offset + len(line)
+                seq = seq if record.kind == "actions" else record.seq
+                self._reached = Position(seq, segment, offset, chain)
+                yield record, place
+
+    def reconcile(self) -> None:
+        """After an interrupt: what is whole behind the tail belongs to the log, what is not is cut."""
+        tail = self.position()
+        for record, place in self._lines(tail.segment, tail, True):
+            if record.kind == "decide" and record.id is not None:
+                self._places[record.id] = place
+            self._tail, self._dirty = self._reached, True
+        self._cut(self.position())
+
+    def position(self) -> Position:
+        """Where the log ends; it must have been read to the end."""
+        if self._tail is None:
+            raise RuntimeError("the log must be read before it is written")
+        return self._tail
+
+    # -- closed decisions ------------------------------------------------------------------------------
+
+    def _put_in_index(self, through: int) -> None:
+        held = list(self.closing.items())
+        rows = [(id_, self._places[id_], value) for id_, value in held if id_ in self._places]
+        with contextlib.suppress(sqlite3.Error):  # then they stay in memory, and it is tried again
+            self._index.add(rows, through)
+            for id_, _ in held:
+                self.closing.pop(id_, None)
+                self._places.pop(id_, None)
+
+    def indexed(self) -> int:
+        """All that was closed up to this event is in the index."""
+        return self._index.through()
+
+    def index_anew(self) -> None:
+        """Empty the index; the log is read again, and what is closed then is put into it."""
+        self._index = self._index.emptied()
+        self._tail = None
+        self.closing.clear()
+
+    def flush(self) -> None:
+        """Put everything that was closed into the index."""
+        self._put_in_index(self.position().seq)
+
+    def find(self, id: Label) -> Found | None:  # noqa: A002
+        """The closed decision of this id, if there is one."""
+        if id in self.closing and id in self._places:
+            place, value = self._places[id], self.closing[id]
+        else:
+            try:
+                found = self._index.find(id)
+            except sqlite3.Error as error:
+                words = f"the index cannot be read ({error}); without index.sqlite it is made anew by open"
+                raise OSError(errno.EIO, words, str(self.path)) from None
+            if found is None:
+                return None
+            place, value = found
+        segment, offset = place >> SHIFT, place & ((1 << SHIFT) - 1)
+        with self._mutex, open(self._segment(segment), "rb") as file:
+            file.seek(offset)
+            try:
+                record = lines.record_of(lines.parts(file.readline()))
+            except ValueError as error:
+                raise self._refused(segment, offset, str(error)) from None
+            if record.id != id:
+                raise self._refused(segment, offset, f"it is not the decision {id!r}")
+            return Found(record, value, self._offer_of(file, record))
+
+    def _offer_of(self, file: object, record: Record) -> Record | None:
+        named = re.search(rb'"offer":"([0-9a-f]+)"', record.rest)
+        if named is None:
+            return None
+        file.seek(0)  # type: ignore[attr-defined]
+        wanted = b'"kind":"actions","offer":"%b"' % named[1]
+        for line in file:  # type: ignore[attr-defined]
+            if wanted in line:
+                return lines.record_of(lines.parts(line))
+        return None
+
+    def places(self, ids: Sequence[Label]) -> list[int]:
+        """Where decisions that wait are."""
+        return [self._places.get(id_, -1) for id_ in ids]
+
+    def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
+        """These decisions wait, and are there."""
+        self._places.update(zip(ids, places, strict=True))
+
+    # -- snapshots ---------------------------------------------------------------------------------------
+
+    def _kept(self) -> list[Path]:
+        return sorted(self.path.glob("snapshot-*.npz"), reverse=True)
+
+    def keep(self, snapshot: bytes, position: Position) -> None:
+        """Keep a snapshot; the log is on the disk before it."""
+        self.sync()
+        storage.write_atomically(self.path / f"snapshot-{position.seq:015}.npz", snapshot)
+        for old in self._kept()[SNAPSHOTS:]:
+            old.unlink(missing_ok=True)
+
+    def snapshots(self) -> Iterator[tuple[int, bytes]]:
+        """Newest first."""
+        for path in self._kept():
+            yield int(path.stem.removeprefix("snapshot-")), path.read_bytes()
+
+    def trim(self, before: float, through: int) -> int:
+        """Blank parts of decisions, in all segments but a new one."""
+        self.ready()
+        self.sync()
+        self._begin_segment(self.position())
+        count = 0
+        for segment in self.segments[:-1]:
+            with self._mutex:
+                found, moved = trimming.trim(self._segment(segment), before, through)
+                base, count = segment << SHIFT, count + found
+                for id_, _, place in moved:
+                    if id_ in self._places:
+                        self._places[id_] = base + place
+                self._index.move((id_, base + old, base + new) for id_, old, new in moved)
+        return count
+
+    # -- the end -------------------------------------------------------------------------------------------
+
+    def leave(self, why: str) -> None:
+        """Write nothing any more, and hold no file: this is not the process that writes."""
+        self._why, self._mutex = self._why or why, threading.RLock()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for file in (self._file, self._owner):
+            if file >= 0:
+                os.close(file)
+        self._file = self._owner = -1
+
+    def shut(self) -> None:
+        """Sync, and let another writer take over."""
+        if self._owner < 0:
+            return
+        self._stop.set()
+        try:
+            if self._tail is not None:
+                self.sync()
+                if not self._why:
+                    self.flush()
+        finally:
+            with self._mutex:
+                self._why = self._why or "it was shut"
+                self._index.close()
+                self._let_go()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.shut()
+
+
+def _told(error: OSError, words: str, path: Path) -> OSError:
+    """The same error with a sentence."""
+    return type(error)(error.errno, f"{words} ({error.strerror})", str(path))
+
+
+def _every_second(reference: weakref.ref[Folder], stop: threading.Event) -> None:
+    while not stop.wait(1.0):
+        store = reference()
+        if store is None:
+            return
+        with contextlib.suppress(OSError, ValueError):  # the next call is told
+            store.sync()
+        del store

@@ -1,0 +1,96 @@
+"""Closed decisions of a log by id: where they are, and their rewards. It can always be made again from the log."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from unipac._actions import Label
+
+VERSION = 1
+LARGEST = 2**63
+
+
+def _key(id_: Label) -> Any:
+    """What SQLite takes: its integers have 63 bits, its text no half characters."""
+    if isinstance(id_, int):
+        return id_ if id_ < LARGEST else f"{id_}".encode()
+    return id_ if id_.isascii() else id_.encode(errors="surrogatepass")
+
+
+class Index:
+    """A table beside the segments; a crash of the machine may cost it, and then it is made anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._open()
+
+    def _open(self) -> None:
+        self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        for line in ("journal_mode=truncate", "synchronous=off", "locking_mode=exclusive", "cache_size=-8000"):
+            self.db.execute(f"pragma {line}").fetchall()
+        self.db.execute("create table if not exists closed(id primary key, place, value) without rowid")
+        self.db.execute("create table if not exists about(name primary key, value)")
+
+    @classmethod
+    def opened(cls, path: Path) -> Index:
+        """The index of a folder, or an empty one if it is damaged."""
+        try:
+            return cls(path)
+        except sqlite3.Error:
+            return cls._anew(path)
+
+    @classmethod
+    def _anew(cls, path: Path) -> Index:
+        for name in (path, path.with_name(path.name + "-journal")):
+            name.unlink(missing_ok=True)
+        return cls(path)
+
+    def emptied(self) -> Index:
+        """An empty one in its place."""
+        self.close()
+        return self._anew(self.path)
+
+    def through(self) -> int:
+        """All that was closed up to this event is here; −1 if it is not known."""
+        try:
+            row = self.db.execute("select value from about where name = ?", (f"through {VERSION}",)).fetchone()
+        except sqlite3.Error:
+            return -1
+        return -1 if row is None or not isinstance(row[0], int) else row[0]
+
+    def add(self, rows: Iterable[tuple[Label, int, float | None]], through: int) -> None:
+        """Add decisions that were closed up to an event."""
+        with self._transaction():
+            keyed = ((_key(id_), place, value) for id_, place, value in rows)
+            self.db.executemany("insert or replace into closed values(?, ?, ?)", keyed)
+            self.db.execute("insert or replace into about values(?, ?)", (f"through {VERSION}", through))
+
+    def move(self, moved: Iterable[tuple[Label, int, int]]) -> None:
+        """Decisions are at another place now: (id, place before, place after)."""
+        with self._transaction():
+            rows = ((after, _key(id_), before) for id_, before, after in moved)
+            self.db.executemany("update closed set place = ? where id = ? and place = ?", rows)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Any:
+        try:
+            self.db.execute("begin immediate")
+            yield
+            self.db.execute("commit")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self.db.execute("rollback")
+            raise
+
+    def find(self, id_: Label) -> tuple[int, float | None] | None:
+        """The place and the reward of a closed decision."""
+        found = self.db.execute("select place, value from closed where id = ?", (_key(id_),)).fetchone()
+        return None if found is None else (int(found[0]), found[1])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
