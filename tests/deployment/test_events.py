@@ -36,10 +36,10 @@ class Life:
     def live(self, steps):
         """So many calls; those that must fail do, and the kinds of all others come up."""
         for _ in range(steps):
-            self.clock.now += float(self.rng.exponential(0.7))
+            self.clock.now += float(self.rng.exponential(0.3))
             kind = self.rng.choice(
                 ["decide", "again", "reward", "late", "forget", "restart", "watch", "unwatch", "absorb"],
-                p=[0.4, 0.04, 0.37, 0.08, 0.03, 0.01, 0.03, 0.01, 0.03],
+                p=[0.4, 0.04, 0.376, 0.08, 0.03, 0.004, 0.03, 0.01, 0.03],
             )
             try:
                 getattr(self, kind)()
@@ -51,7 +51,7 @@ class Life:
         self.made += 1
 
     def again(self):
-        k = int(self.rng.integers(self.made + 1))
+        k = int(self.rng.integers(max(1, self.made)))
         self.d.decide(None, self.offered(k % 5), id=f"r{k}")
 
     def reward(self, back=8):
