@@ -172,7 +172,9 @@ def test_an_event_left_out_is_noticed():
         with pytest.raises(ValueError, match="seq must be"):
             unipac.Deployment.replay(without)
         try:
-            noticed += unipac.Deployment.replay([{**e, "seq": n} for n, e in enumerate(without)]).digest() != right
+            noticed += (
+                unipac.Deployment.replay([{**e, "seq": n} for n, e in enumerate(without)]).digest() != right
+            )
         except ValueError:
             noticed += 1
     assert noticed == len(range(1, len(events) - 1, 3))

@@ -47,14 +47,11 @@ def decide(
         known = None if key is None else d._entries.get(key) or remembered(d, key)
         if known is not None and known.body not in (body, b""):  # older logs have none
             raise Conflict(f"id must be new, or have the same actions, got {key!r} with others")
-        if (
-            known is None
-            and len(d._entries) >= d.max_pending
-            and first_ended(d._entries, now[0]) is None
-        ):
+        if known is None and len(d._entries) >= d.max_pending and first_ended(d._entries, now[0]) is None:
             raise Full(f"at most {d.max_pending} decisions may wait (max_pending), got one more")
         close_ended(d, now)
         if known is not None:
+            write_out(d)
             return known.decision
         chosen = offering.chosen(d._agent, X, labels, d.holdout, d.seed, d._decided)
         key, seq = chosen.told.id if key is None else key, d._seq + 1
@@ -84,6 +81,7 @@ def reward(d: Deployment, id_: Label, value: float, at: float | None) -> bool:
             raise Closed(f"id must be of a decision that takes rewards, got {key!r}, which is closed")
         close_ended(d, now)
         if entry.value is not None:
+            write_out(d)
             return False
         do(d, {"kind": "reward", "id": key, "value": number}, now)
         ask_if_due(d, now, quietly=True)
@@ -108,6 +106,7 @@ def close(d: Deployment, now: float | None) -> int:
         moment = d._uptime.now(now, "now")
         count = close_ended(d, moment)
         make(d._uptime.moved(moment))
+        write_out(d)
         return count
 
 
@@ -209,6 +208,13 @@ def catch_up(d: Deployment) -> None:
     d._behind = False
 
 
+def write_out(d: Deployment) -> None:
+    """Windows have ended, and no event was written since: write that they have."""
+    if d._unwritten:
+        logged.append(d)
+        make([(setattr, d, "_behind", False), (d._unwritten.clear,)])
+
+
 # -- inside ----------------------------------------------------------------------------------------------
 
 
@@ -268,17 +274,19 @@ def commit(
     logs: bool = True,
 ) -> None:
     """Log an event and make its changes, all at once; ``at`` is its time, if it is not now."""
-    if d._store is None:
-        logged_: Change = (list.append, d._events, event)
-    else:
-        if logs:
+    noted: tuple[Change, ...] = ((list.append, d._events, event),)
+    if d._store is not None:
+        noted = ()
+        if logs and type(event) is dict and event["kind"] == "release":
+            noted = ((list.append, d._unwritten, event),)  # the next event is written in one piece with it
+        elif logs:
             logged.append(d, event)
-        logged_ = (setattr, d, "_behind", d._behind and not logs)
+            noted = (setattr, d, "_behind", False), (d._unwritten.clear,)
     make([
         *changes,
         (setattr, d, "_seq", d._seq + 1),
         (setattr, d, "_at", now[0] if at is None else at),
-        logged_,
+        *noted,
         *d._uptime.moved(now),
     ])  # fmt: skip
 

@@ -120,6 +120,7 @@ class Deployment:
         self._store: Store | None = None
         self._encoder: Any = None
         self._behind = False  # whether the store may have events that the memory has not
+        self._unwritten: list[Any] = []  # windows that ended in this call; they are written with its event
         self._retention = opening.seconds("retention", retention)
         forks.register(self)
         if log is not None:
@@ -154,6 +155,8 @@ class Deployment:
         first = check.count("after", after, least=0)
         with self._lock:
             if self._store is not None:
+                calls.begin(self)
+                calls.write_out(self)
                 return logged.events(self, first)
             rows = self._events[first + (first > 0) :]
         return [log_.copied(row) for row in rows]
@@ -166,6 +169,7 @@ class Deployment:
         """
         with self._lock:
             calls.begin(self)
+            calls.write_out(self)
             return snapshots.digest(snapshots.Snapshot.of(self))
 
     def settled(self, name: str) -> Settled | None:

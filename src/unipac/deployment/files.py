@@ -124,7 +124,10 @@ def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
 def save(d: Any, path: str | os.PathLike[str], replace: bool) -> None:
     """Write a deployment; its lock is held for a moment only."""
     if d._decided > MANY:
-        warn(f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once", UserWarning)
+        warn(
+            f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once",
+            UserWarning,
+        )
     found = Whole.of(d)
 
     def verify(header: Mapping[str, Any], arrays: Arrays) -> None:

@@ -37,7 +37,9 @@ SHIFT = 40
 class Folder:
     """The store of ``Deployment(log="folder")``."""
 
-    def __init__(self, path: str | os.PathLike[str], sync: str = "second", segment_size: int = SEGMENT) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], sync: str = "second", segment_size: int = SEGMENT
+    ) -> None:
         self.path, self.sync_when, self.segment_size = Path(path), sync, segment_size
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.closing: dict[Label, float | None] = {}
@@ -58,7 +60,9 @@ class Folder:
             raise
         self._stop = threading.Event()
         if sync == "second":
-            threading.Thread(target=_every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log").start()
+            threading.Thread(
+                target=_every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log"
+            ).start()
 
     def _lock(self) -> int:
         owner = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -78,7 +82,9 @@ class Folder:
         found = sorted(int(name[1]) for name in names if name)
         if found and found != list(range(len(found))):
             missing = min(set(range(found[-1])) - set(found), default=0)
-            raise ValueError(f"log must have all its segments, got {str(self.path)!r} without {missing:012}.log")
+            raise ValueError(
+                f"log must have all its segments, got {str(self.path)!r} without {missing:012}.log"
+            )
         return found
 
     def _segment(self, number: int) -> Path:
@@ -123,14 +129,13 @@ class Folder:
     def append(self, records: Sequence[Record]) -> None:
         """Write records in one piece."""
         tail = self.position()
-        chain, made, offset = tail.chain, [], tail.offset
-        for record in records:
-            line, chain = lines.joined(record.rest, record.context or b"", record.vectors or b"", chain)
-            if record.kind == "decide" and record.id is not None:
-                self._places[record.id] = (tail.segment << SHIFT) + offset
-            offset += len(line)
-            made.append(line)
-        data = made[0] if len(made) == 1 else b"".join(made)
+        data, chain, offset = b"", tail.chain, tail.offset
+        for _, kind, key, _, rest, context, vectors in records:
+            line, chain = lines.joined(rest, context or b"", vectors or b"", chain)
+            if kind == "decide" and key is not None:
+                self._places[key] = (tail.segment << SHIFT) + offset + len(data)
+            data += line
+        offset += len(data)
         try:
             done = os.pwrite(self._file, data, tail.offset)
             while done < len(data):  # short: the disk may be full

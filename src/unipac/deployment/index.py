@@ -12,6 +12,12 @@ from unipac._actions import Label
 
 VERSION = 1
 LARGEST = 2**63
+BITS = 2**27
+"""Of the filter: 16 MB."""
+MASK = BITS - 1
+MIX = 0x9E3779B97F4A7C15F39CC0605CEDC835
+MOST = 2_000_000
+"""With more ids than this, opening would take too long to fill the filter."""
 
 
 def _key(id_: Label) -> Any:
@@ -27,10 +33,32 @@ class Index:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._open()
+        self._filter: bytearray | None = bytearray(BITS // 8)
+        """Two bits are set for each id: most that are not here are known without a look at the table."""
+        if (
+            self.db.execute("select count(*) from (select 1 from closed limit ?)", (MOST + 1,)).fetchone()[0]
+            > MOST
+        ):
+            self._filter = None
+        else:
+            self._note(key for (key,) in self.db.execute("select id from closed"))
+
+    def _note(self, keys: Iterable[Any]) -> None:
+        bits = self._filter
+        if bits is not None:
+            for key in keys:
+                mixed = hash(key) * MIX
+                for bit in ((mixed >> 20) & MASK, (mixed >> 50) & MASK):
+                    bits[bit >> 3] |= 1 << (bit & 7)
 
     def _open(self) -> None:
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-        for line in ("journal_mode=truncate", "synchronous=off", "locking_mode=exclusive", "cache_size=-8000"):
+        for line in (
+            "journal_mode=truncate",
+            "synchronous=off",
+            "locking_mode=exclusive",
+            "cache_size=-8000",
+        ):
             self.db.execute(f"pragma {line}").fetchall()
         self.db.execute("create table if not exists closed(id primary key, place, value) without rowid")
         self.db.execute("create table if not exists about(name primary key, value)")
@@ -57,15 +85,18 @@ class Index:
     def through(self) -> int:
         """All that was closed up to this event is here; −1 if it is not known."""
         try:
-            row = self.db.execute("select value from about where name = ?", (f"through {VERSION}",)).fetchone()
+            row = self.db.execute(
+                "select value from about where name = ?", (f"through {VERSION}",)
+            ).fetchone()
         except sqlite3.Error:
             return -1
         return -1 if row is None or not isinstance(row[0], int) else row[0]
 
     def add(self, rows: Iterable[tuple[Label, int, float | None]], through: int) -> None:
         """Add decisions that were closed up to an event."""
+        keyed = [(_key(id_), place, value) for id_, place, value in rows]
+        self._note(row[0] for row in keyed)
         with self._transaction():
-            keyed = ((_key(id_), place, value) for id_, place, value in rows)
             self.db.executemany("insert or replace into closed values(?, ?, ?)", keyed)
             self.db.execute("insert or replace into about values(?, ?)", (f"through {VERSION}", through))
 
@@ -88,6 +119,15 @@ class Index:
 
     def find(self, id_: Label) -> tuple[int, float | None] | None:
         """The place and the reward of a closed decision."""
+        bits = self._filter
+        if bits is not None:
+            mixed = hash(_key(id_)) * MIX
+            bit = (mixed >> 20) & MASK
+            if not bits[bit >> 3] >> (bit & 7) & 1:
+                return None
+            bit = (mixed >> 50) & MASK
+            if not bits[bit >> 3] >> (bit & 7) & 1:
+                return None
         found = self.db.execute("select place, value from closed where id = ?", (_key(id_),)).fetchone()
         return None if found is None else (int(found[0]), found[1])
 

@@ -25,6 +25,7 @@ BEGIN = bytes(16)
 """The chain before the first record."""
 EMPTY = bytes(16)
 """The digest of a part that is not there."""
+EMPTY_BOTH = EMPTY + EMPTY
 BLANK = b"~"
 
 
@@ -81,7 +82,8 @@ def blanked(part: bytes) -> bytes:
 
 def joined(rest: bytes, context: bytes, vectors: bytes, chain: bytes) -> tuple[bytes, bytes]:
     """The line of these parts, after a chain, and the chain after it."""
-    after = hashlib.sha256(chain + _digest(context) + _digest(vectors) + rest).digest()[:16]
+    both = EMPTY_BOTH if not context and not vectors else _digest(context) + _digest(vectors)
+    after = hashlib.sha256(chain + both + rest).digest()[:16]
     content = b"%b\t%b\t%b\t%b\n" % (binascii.hexlify(after[:8]), rest, context, vectors)
     return b"%08x\t%b" % (zlib.crc32(content), content), after
 

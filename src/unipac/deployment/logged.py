@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
 
 
-def append(d: Deployment, event: Event) -> None:
-    """Write an event; what is raised after the mark is set finds out, at the next call, whether it is in the log."""
+def append(d: Deployment, *events: Event) -> None:
+    """Write what is unwritten, and events after it.
+
+    If something is raised after the mark is set, the next call finds out whether they are in the log.
+    """
     store: Any = d._store
     store.ready()
-    records = d._encoder.records(event, store.segment)
+    encoded = d._encoder.records
+    records = [record for event in (*d._unwritten, *events) for record in encoded(event, store.segment)]
     d._behind = True
     try:
         store.append(records)
@@ -35,6 +39,8 @@ def unread(d: Deployment) -> Iterator[Event]:
     store: Any = d._store
     store.ready()
     store.reconcile()
+    end = store.position().seq
+    d._unwritten = [event for event in d._unwritten if event["seq"] > end]
     return iter(list(Decoder(d._agent.dim).events(store.read(d._seq))))
 
 

@@ -49,7 +49,9 @@ def begin(d: Deployment, given: Any, sync: str) -> None:
     store = _store(given, sync)
     try:
         if next(store.read(-1), None) is not None:
-            raise ValueError(f"log must be new, got {given!r}, which has events; Deployment.open goes on with it")
+            raise ValueError(
+                f"log must be new, got {given!r}, which has events; Deployment.open goes on with it"
+            )
         d._encoder = Encoder()
         store.ready()
         store.append(d._encoder.records(d._events[0], store.segment))
@@ -71,6 +73,7 @@ def checkpoint(d: Deployment) -> None:
     with d._files.lock:
         with d._lock:
             calls.begin(d)
+            calls.write_out(d)
             store.ready()
             store.flush()
             found = snapshots.Snapshot.of(d)
@@ -84,16 +87,16 @@ def checkpoint(d: Deployment) -> None:
         trim(d, time.time() - d._retention)
 
 
-def _sound(
-    cls: type[Any], store: Any, agent: Any, features: Any, clock: Any
-) -> tuple[Any, Position] | None:
+def _sound(cls: type[Any], store: Any, agent: Any, features: Any, clock: Any) -> tuple[Any, Position] | None:
     """The deployment of the last sound snapshot, and where the log was; None if there is none."""
     for seq, content in store.snapshots():
         try:
             header, arrays, _ = storage.read_bytes(content, f"snapshot {seq}")
             d = snapshots.restored(cls, header, arrays, agent, features, clock)
             *numbers, chain = header["position"]
-            position = Position(*(check.count("position", one, least=0) for one in numbers), bytes.fromhex(chain))
+            position = Position(
+                *(check.count("position", one, least=0) for one in numbers), bytes.fromhex(chain)
+            )
             check.require(position.seq == d._seq == seq, "seq", str(seq), d._seq)
             places = [check.count("place", one, least=0) for one in header["places"]]
             store.restore(list(d._entries), places, position)
@@ -101,7 +104,10 @@ def _sound(
         except (
             LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
         ) as error:  # fmt: skip
-            warn(f"log: the snapshot at event {seq:,} is left out, as it cannot be read ({error})", RuntimeWarning)
+            warn(
+                f"log: the snapshot at event {seq:,} is left out, as it cannot be read ({error})",
+                RuntimeWarning,
+            )
     return None
 
 
@@ -203,6 +209,8 @@ def shut(d: Deployment) -> None:
     """As ``Deployment.shut``."""
     with d._lock:
         if d._store is not None:
+            calls.begin(d)
+            calls.write_out(d)
             d._store.shut()
 
 
@@ -210,5 +218,3 @@ def _of(d: Deployment) -> Any:
     if d._store is None:
         raise ValueError("log must be given to the constructor for this, got None")
     return d._store
-
-

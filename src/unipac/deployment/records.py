@@ -28,18 +28,22 @@ SHORT = 64
 SEEN = 1000
 """So many offers are known; what comes again after more of others is written anew."""
 
+LITTLE = np.dtype("<f8")
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
 def based(array: Array) -> bytes:
-    """A vector as text."""
-    return binascii.b2a_base64(np.asarray(array, dtype="<f8").tobytes(), newline=False)
+    """Vectors as text."""
+    if array.dtype != LITTLE:
+        array = array.astype(LITTLE)
+    return binascii.b2a_base64(array.tobytes(), newline=False)
 
 
 def unbased(text: bytes) -> Array:
     """The vector of a text."""
-    return np.frombuffer(binascii.a2b_base64(text, strict_mode=True), dtype="<f8").astype(np.float64)
+    return np.frombuffer(binascii.a2b_base64(text, strict_mode=True), dtype=LITTLE).astype(np.float64)
 
 
 class Encoder:
@@ -51,6 +55,8 @@ class Encoder:
         """Hashes of offers that are in the segment."""
         self.seen: OrderedDict[bytes, None] = OrderedDict()
         """Hashes of offers that came once."""
+        self.ids: tuple[Any, bytes | None] = ((), None)
+        """The ids of the last decision, and their name if they are long."""
 
     def records(self, event: Event, segment: int) -> list[Record]:
         """The records of an event, the last of which is its own."""
@@ -59,7 +65,9 @@ class Encoder:
         try:
             return self._decision(event) if type(event) is Decided else [_other(event)]  # type: ignore[arg-type]
         except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, TypeError) as error:
-            raise ValueError(f"event must be what JSON can express, got one that it cannot ({error})") from None
+            raise ValueError(
+                f"event must be what JSON can express, got one that it cannot ({error})"
+            ) from None
 
     def _decision(self, row: Decided) -> list[Record]:
         d = row.decision
@@ -87,17 +95,17 @@ class Encoder:
                 vectors = b"%b %b" % (based(d.action), based(row.vectors))
         else:
             vectors = based(d.action)
-            ids = _encode(row.offered)
-            if len(ids) < SHORT:
-                told["actions"] = row.offered
+            if row.offered != self.ids[0]:
+                ids = _encode(row.offered)
+                name = None if len(ids) < SHORT else hashlib.blake2b(ids, digest_size=8).digest()
+                self.ids = row.offered, name
+            name = self.ids[1]
+            if name is not None and self._again(name):
+                if name not in self.known:
+                    made.append(_offer(d.seq, name, row.offered, None))
+                told["offer"] = name.hex()
             else:
-                name = hashlib.blake2b(ids, digest_size=8).digest()
-                if self._again(name):
-                    if name not in self.known:
-                        made.append(_offer(d.seq, name, row.offered, None))
-                    told["offer"] = name.hex()
-                else:
-                    told["actions"] = row.offered
+                told["actions"] = row.offered
         context = b"" if row.context is None else _encode(row.context)
         made.append(Record(d.seq, "decide", d.id, row.wall, _encode(told), context, vectors))
         return made

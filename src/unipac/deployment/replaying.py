@@ -13,6 +13,7 @@ from unipac.deployment.files import SETTINGS
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
+
 def replayed(
     cls: type[Any],
     events: Iterable[Mapping[str, Any]],

@@ -106,7 +106,9 @@ def restored(
     for key, number in zip(taught, numbers, strict=True):
         held[key] = held[key]._replace(number=number)
         check.require(learned._has_level(held[key].decision.level), "level", "one of the agent's", key)
-    check.require(learned._ledger.number() == header["number"], "number", "that of the agent", header["number"])
+    check.require(
+        learned._ledger.number() == header["number"], "number", "that of the agent", header["number"]
+    )
     d._agent, d._entries = learned, held
     d._at = d._uptime.time = check.nonnegative("at", header["at"])
     d._decided = check.count("decided", header["decided"], least=0)
@@ -116,5 +118,3 @@ def restored(
     d._alarm.restore(header["drift"], files.below("drift.", arrays))
     d._watches = watching.restored(header["watches"], files.below("watch.", arrays), learned.dim, d._seq)
     return d
-
-

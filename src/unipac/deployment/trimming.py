@@ -26,7 +26,9 @@ def trim(path: Path, before: float, through: int) -> tuple[int, list[tuple[Label
             try:
                 told, record = lines.parts(line), lines.read(line, chain).record
             except ValueError as error:
-                raise ValueError(f"log must be as it was written, got {path.name}, byte {at}: {error}") from None
+                raise ValueError(
+                    f"log must be as it was written, got {path.name}, byte {at}: {error}"
+                ) from None
             _, rest, context, vectors = told
             if record.kind == "decide" and (record.wall or 0.0) < before:
                 left = lines.blanked(context), lines.blanked(vectors) if record.seq <= through else vectors

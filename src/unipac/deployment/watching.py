@@ -139,9 +139,7 @@ def saved(watches: Watches) -> tuple[list[Any], dict[str, NDArray[Any]]]:
     return rows, arrays
 
 
-def restored(
-    rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int, most_seq: int
-) -> Watches:
+def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int, most_seq: int) -> Watches:
     """Watches from a file; a ``ValueError`` if no data could have led to them."""
     made: Watches = {}
     for k, (name, labels, eps, verdict) in enumerate(rows):
