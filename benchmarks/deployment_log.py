@@ -27,6 +27,7 @@ class Clock:
     now = 0.0
 
     def __call__(self):
+        """What it says."""
         return self.now
 
 

@@ -65,7 +65,7 @@ def test_every_moment(agent, window, seed):
         whole = [interrupts.plainly(first), interrupts.plainly(after)]
         states = list(whole)
         while (ended := first_ended(step._entries, step._uptime.now()[0])) is not None and name != "refused":
-            calls.close_one(step, ended[1], step._uptime.now())
+            calls.close_one(step, *ended, step._uptime.now())
             states.append(interrupts.plainly(step))
         for moment in range(1, moments(partial(quietly, copy.copy(first))) + 1):
             d = copy.copy(first)

@@ -180,7 +180,7 @@ def reached(deployment, clock, before, done, current):
 
     between = copy.copy(before)
     while (first := first_ended(between._entries, between._uptime.now()[0])) is not None:
-        calls.close_one(between, first[1], between._uptime.now())
+        calls.close_one(between, *first, between._uptime.now())
         if plainly(between) == found:
             return True
     return False

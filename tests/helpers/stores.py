@@ -64,7 +64,7 @@ def conforms(make):
         (None, b"AAAA AAAA"), (b"[1]", b"BBBB")
     ]  # fmt: skip
     assert store.trim(15.0, 4) == 1  # now its vectors as well
-    assert [(r.context, r.vectors) for r in store.read(0) if r.kind == "decide"][0] == (None, None)
+    assert next((r.context, r.vectors) for r in store.read(0) if r.kind == "decide") == (None, None)
     assert store.find("a").record.vectors is None
     assert store.find("b").record.vectors == b"BBBB"
     store.append([record(6, "decide", "c", 30.0)])

@@ -83,8 +83,10 @@ def reward(d: Deployment, id_: Label, value: float, at: float | None) -> bool:
         if entry.value is not None:
             write_out(d)
             return False
-        do(d, {"kind": "reward", "id": key, "value": number}, now)
-        ask_if_due(d, now, quietly=True)
+        event = {"seq": d._seq + 1, "kind": "reward", "id": key, "value": number, "at": now[0]}
+        commit(d, event, effects.rewarded(d, key, entry, number), now)
+        if d._watches:
+            ask_if_due(d, now, quietly=True)
     return True
 
 
@@ -230,14 +232,15 @@ def close_ended(d: Deployment, now: Moment) -> int:
     """Close all windows that have ended, one after the other; how many rewards were learned."""
     count = 0
     while (first := first_ended(d._entries, now[0])) is not None:
-        count += close_one(d, first[1], now)
+        count += close_one(d, *first, now)
     return count
 
 
-def close_one(d: Deployment, entry: Entry, now: Moment) -> bool:
+def close_one(d: Deployment, key: Label, entry: Entry, now: Moment) -> bool:
     """Close the first window, in one commit with its event; whether a reward was learned."""
     learns = entry.number is not None and not (entry.value is None and d.default is None)
-    do(d, {"kind": "release", "through": entry.decision.seq}, now)
+    event = {"seq": d._seq + 1, "kind": "release", "through": entry.decision.seq, "at": now[0]}
+    commit(d, event, effects.released(d, key, entry), now)
     if d._watches:
         ask_if_due(d, now)
     return learns

@@ -1,7 +1,7 @@
 """What events do to a deployment, as lists of changes for ``unipac._atomic.commit``.
 
-Nothing here changes the deployment, and nothing here chooses. Calls and ``apply`` use the same functions, so a log leads
-to what the calls did. An event that the deployment cannot have written is a ``ValueError``.
+Nothing here changes the deployment, and nothing here chooses. Calls and ``apply`` use the same functions, so a log
+leads to what the calls did. An event that the deployment cannot have written is a ``ValueError``.
 """
 
 from __future__ import annotations
@@ -59,10 +59,15 @@ def reward(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     key, value = label("id", event["id"]), reward_value("value", event["value"])
     entry = _waiting(d, key)
     check.require(entry.value is None, "reward", "one for each decision", key)
-    rewarded = Entry(*entry[:4], value)
+    return rewarded(d, key, entry, value)
+
+
+def rewarded(d: Deployment, key: Label, entry: Entry, value: float) -> list[Change]:
+    """The same, for arguments that are checked."""
+    new = Entry(*entry[:4], value)
     if d.window is not None:
-        return [(setitem, d._entries, key, rewarded)]
-    return [*_taught(d, rewarded, value), *_put_away(d, key, rewarded)]
+        return [(setitem, d._entries, key, new)]
+    return [*_taught(d, new, value), *_put_away(d, key, new)]
 
 
 def release(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
@@ -70,6 +75,11 @@ def release(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     check.require(bool(d._entries), "release", "of a decision that waits", event["through"])
     key, entry = next(iter(d._entries.items()))
     check.require(entry.decision.seq == event["through"], "through", "that of the first decision", event)
+    return released(d, key, entry)
+
+
+def released(d: Deployment, key: Label, entry: Entry) -> list[Change]:
+    """The same, for the first decision."""
     value = d.default if entry.value is None else entry.value
     changes = _put_away(d, key, entry)
     if value is not None:

@@ -96,7 +96,8 @@ class Whole(NamedTuple):
                 "history": d._history.hex(),
             }
             return cls(
-                agents.described(holding.full(d._agent)), d._agent.dim, list(d._entries.values()), list(d._closed.values()),
+                agents.described(holding.full(d._agent)), d._agent.dim,
+                list(d._entries.values()), list(d._closed.values()),
                 d._alarm.saved(), d._watches, d._events.copy(), numbers, d.features,
             )  # fmt: skip
 
@@ -124,10 +125,8 @@ def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
 def save(d: Any, path: str | os.PathLike[str], replace: bool) -> None:
     """Write a deployment; its lock is held for a moment only."""
     if d._decided > MANY:
-        warn(
-            f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once",
-            UserWarning,
-        )
+        words = f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once"
+        warn(words, UserWarning)
     found = Whole.of(d)
 
     def verify(header: Mapping[str, Any], arrays: Arrays) -> None:

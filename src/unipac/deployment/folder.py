@@ -19,7 +19,7 @@ from pathlib import Path
 from unipac import _storage as storage
 from unipac._actions import Label
 from unipac._warnings import warn
-from unipac.deployment import lines, trimming
+from unipac.deployment import disk, lines, trimming
 from unipac.deployment.errors import LogClosed
 from unipac.deployment.index import Index
 from unipac.deployment.store import Found, Position, Record
@@ -48,9 +48,9 @@ class Folder:
         self._dirty = False  # whether something was not synced
         self._mutex = threading.RLock()  # the thread that syncs, and what changes files under it
         self._file = -1
-        self._owner = self._lock()
+        self._owner = disk.locked(self.path)
         try:
-            self.segments = self._listed()
+            self.segments = disk.segments(self.path)
             self._tail: Position | None = None
             if not self.segments:
                 self._begin_segment(Position(-1, 0, 0, lines.BEGIN))
@@ -61,31 +61,8 @@ class Folder:
         self._stop = threading.Event()
         if sync == "second":
             threading.Thread(
-                target=_every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log"
+                target=disk.every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log"
             ).start()
-
-    def _lock(self) -> int:
-        owner = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            import fcntl
-
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # not everywhere
-            pass
-        except OSError:
-            os.close(owner)
-            raise ValueError(f"log must be one that nobody else writes, got {str(self.path)!r}") from None
-        return owner
-
-    def _listed(self) -> list[int]:
-        names = (re.fullmatch(r"(\d{12})\.log", entry.name) for entry in os.scandir(self.path))
-        found = sorted(int(name[1]) for name in names if name)
-        if found and found != list(range(len(found))):
-            missing = min(set(range(found[-1])) - set(found), default=0)
-            raise ValueError(
-                f"log must have all its segments, got {str(self.path)!r} without {missing:012}.log"
-            )
-        return found
 
     def _segment(self, number: int) -> Path:
         return self.path / f"{number:012}.log"
@@ -142,14 +119,16 @@ class Folder:
                 done += os.pwrite(self._file, data[done:], tail.offset + done)
         except OSError as error:
             self._cut(tail)
-            raise _told(error, "the log could not be written, and nothing has changed", self.path) from None
+            raise disk.told(
+                error, "the log could not be written, and nothing has changed", self.path
+            ) from None
         self._dirty = True
         self._tail = Position(records[-1].seq, tail.segment, offset, chain)
         if self.sync_when == "always":
             self.sync()
 
     def _cut(self, tail: Position) -> None:
-        """Remove what a failed write left; if that fails as well, what is behind the tail is written over or cut later."""
+        """Remove what a failed write left; if that fails, it is written over or cut later."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._file, tail.offset)
 
@@ -164,7 +143,7 @@ class Folder:
             except OSError as error:
                 self._why = f"the disk did not confirm what was written ({error.strerror})"
                 words = "the disk did not confirm what was written; the log is closed, and Deployment.open reads it"
-                raise _told(error, words, self.path) from None
+                raise disk.told(error, words, self.path) from None
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -398,18 +377,3 @@ class Folder:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.shut()
-
-
-def _told(error: OSError, words: str, path: Path) -> OSError:
-    """The same error with a sentence."""
-    return type(error)(error.errno, f"{words} ({error.strerror})", str(path))
-
-
-def _every_second(reference: weakref.ref[Folder], stop: threading.Event) -> None:
-    while not stop.wait(1.0):
-        store = reference()
-        if store is None:
-            return
-        with contextlib.suppress(OSError, ValueError):  # the next call is told
-            store.sync()
-        del store

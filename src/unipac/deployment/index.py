@@ -15,7 +15,7 @@ LARGEST = 2**63
 BITS = 2**27
 """Of the filter: 16 MB."""
 MASK = BITS - 1
-MIX = 0x9E3779B97F4A7C15F39CC0605CEDC835
+MIX = 0x9E3779B97F4A7C15
 MOST = 2_000_000
 """With more ids than this, opening would take too long to fill the filter."""
 
@@ -34,7 +34,7 @@ class Index:
         self.path = path
         self._open()
         self._filter: bytearray | None = bytearray(BITS // 8)
-        """Two bits are set for each id: most that are not here are known without a look at the table."""
+        """A bit is set for each id: most that are not here are known without a look at the table."""
         if (
             self.db.execute("select count(*) from (select 1 from closed limit ?)", (MOST + 1,)).fetchone()[0]
             > MOST
@@ -47,9 +47,8 @@ class Index:
         bits = self._filter
         if bits is not None:
             for key in keys:
-                mixed = hash(key) * MIX
-                for bit in ((mixed >> 20) & MASK, (mixed >> 50) & MASK):
-                    bits[bit >> 3] |= 1 << (bit & 7)
+                bit = (hash(key) * MIX >> 40) & MASK
+                bits[bit >> 3] |= 1 << (bit & 7)
 
     def _open(self) -> None:
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -121,11 +120,7 @@ class Index:
         """The place and the reward of a closed decision."""
         bits = self._filter
         if bits is not None:
-            mixed = hash(_key(id_)) * MIX
-            bit = (mixed >> 20) & MASK
-            if not bits[bit >> 3] >> (bit & 7) & 1:
-                return None
-            bit = (mixed >> 50) & MASK
+            bit = (hash(_key(id_)) * MIX >> 40) & MASK
             if not bits[bit >> 3] >> (bit & 7) & 1:
                 return None
         found = self.db.execute("select place, value from closed where id = ?", (_key(id_),)).fetchone()

@@ -84,8 +84,8 @@ def joined(rest: bytes, context: bytes, vectors: bytes, chain: bytes) -> tuple[b
     """The line of these parts, after a chain, and the chain after it."""
     both = EMPTY_BOTH if not context and not vectors else _digest(context) + _digest(vectors)
     after = hashlib.sha256(chain + both + rest).digest()[:16]
-    content = b"%b\t%b\t%b\t%b\n" % (binascii.hexlify(after[:8]), rest, context, vectors)
-    return b"%08x\t%b" % (zlib.crc32(content), content), after
+    content = b"\t".join((binascii.hexlify(after[:8]), rest, context, vectors)) + b"\n"
+    return b"%08x\t" % zlib.crc32(content) + content, after
 
 
 def parts(line: bytes) -> list[bytes]:

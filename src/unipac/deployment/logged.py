@@ -22,8 +22,10 @@ def append(d: Deployment, *events: Event) -> None:
     """
     store: Any = d._store
     store.ready()
-    encoded = d._encoder.records
-    records = [record for event in (*d._unwritten, *events) for record in encoded(event, store.segment)]
+    encoded, segment = d._encoder.records, store.segment
+    records = []
+    for event in (*d._unwritten, *events) if d._unwritten else events:
+        records += encoded(event, segment)
     d._behind = True
     try:
         store.append(records)

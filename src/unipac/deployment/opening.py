@@ -15,7 +15,7 @@ from unipac import _checks as check, _storage as storage
 from unipac._actions import Label
 from unipac._warnings import warn
 from unipac.bandits.protocol.agent import BanditAgent
-from unipac.deployment import calls, log, replaying, snapshots
+from unipac.deployment import calls, replaying, snapshots
 from unipac.deployment.folder import Folder
 from unipac.deployment.records import Blanked, Decoder, Encoder, spec_of
 from unipac.deployment.store import Position, Store
@@ -60,7 +60,7 @@ def begin(d: Deployment, given: Any, sync: str) -> None:
         store.shut()
         raise
     d._store = store
-    if d._events[0]["start"] is not None:  # type: ignore[index, call-overload]
+    if d._events[0]["start"] is not None:  # type: ignore[call-overload]
         checkpoint(d)  # what it had learned is not in the log
 
 
@@ -93,10 +93,9 @@ def _sound(cls: type[Any], store: Any, agent: Any, features: Any, clock: Any) ->
         try:
             header, arrays, _ = storage.read_bytes(content, f"snapshot {seq}")
             d = snapshots.restored(cls, header, arrays, agent, features, clock)
-            *numbers, chain = header["position"]
-            position = Position(
-                *(check.count("position", one, least=0) for one in numbers), bytes.fromhex(chain)
-            )
+            last, segment, offset, chain = header["position"]
+            numbers = [check.count("position", one, least=0) for one in (last, segment, offset)]
+            position = Position(numbers[0], numbers[1], numbers[2], bytes.fromhex(chain))
             check.require(position.seq == d._seq == seq, "seq", str(seq), d._seq)
             places = [check.count("place", one, least=0) for one in header["places"]]
             store.restore(list(d._entries), places, position)

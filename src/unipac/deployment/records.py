@@ -107,7 +107,7 @@ class Encoder:
             else:
                 told["actions"] = row.offered
         context = b"" if row.context is None else _encode(row.context)
-        made.append(Record(d.seq, "decide", d.id, row.wall, _encode(told), context, vectors))
+        made.append(tuple.__new__(Record, (d.seq, "decide", d.id, row.wall, _encode(told), context, vectors)))
         return made
 
     def _again(self, name: bytes) -> bool:
@@ -136,15 +136,16 @@ def _other(event: dict[str, Any]) -> Record:
     vectors = b""
     if event["kind"] == "absorb":
         event = dict(event)
-        parts = [event.pop("vectors"), event.pop("rewards"), event.pop("noise")]
-        vectors = b" ".join(based(np.array(part).ravel()) for part in parts if part is not None)
-    return Record(event["seq"], event["kind"], None, None, _encode(event), b"", vectors)
+        taken = [event.pop("vectors"), event.pop("rewards"), event.pop("noise")]
+        vectors = b" ".join(based(np.array(part).ravel()) for part in taken if part is not None)
+    parts = event["seq"], event["kind"], None, None, _encode(event), b"", vectors
+    return tuple.__new__(Record, parts)
 
 
 # -- back ----------------------------------------------------------------------------------------
 
 
-class Blanked(ValueError):
+class Blanked(ValueError):  # noqa: N818
     """A vector that an event needs was blanked."""
 
 
