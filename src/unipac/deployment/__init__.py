@@ -23,6 +23,7 @@ from unipac import _lazy
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
+        "deployment.comparing": "Advantage",
         "deployment.deployment": "Deployment",
         "deployment.drift": "Drift",
         "deployment.errors": "Closed Conflict Full LogClosed Unknown",

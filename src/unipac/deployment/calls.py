@@ -16,9 +16,10 @@ from unipac import _checks as check
 from unipac._actions import Actions, Label, label
 from unipac._atomic import Change, commit as make
 from unipac._inputs import action_array, check_norms
+from unipac._warnings import warn
 from unipac.bandits.protocol.inputs import logged_rounds, noise_scales
 from unipac.bandits.protocol.records import Decision
-from unipac.deployment import effects, log, logged, offering
+from unipac.deployment import comparing, effects, log, logged, offering
 from unipac.deployment.entries import Entry, first_ended
 from unipac.deployment.errors import Closed, Conflict, Full, Unknown
 from unipac.deployment.log import Decided, Event, reward_value
@@ -41,6 +42,8 @@ def decide(
     key = None if id_ is None else label("id", id_)
     X, labels, vectors, kept = offering.offer(d._agent, d.features, context, actions, exclude)
     body = log.hash_of(X, labels)
+    rows = range(len(X)) if labels is None else labels
+    told = comparing.asked(d._functions, context, rows) if d._functions else None
     with d._lock:
         begin(d)
         now = d._uptime.now()
@@ -57,8 +60,7 @@ def decide(
         key, seq = chosen.told.id if key is None else key, d._seq + 1
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
         decision: Decision = tuple.__new__(Decision, said)
-        rows = range(len(X)) if labels is None else labels
-        row = Decided(decision, now[0], time.time(), kept, rows, vectors, body)
+        row = Decided(decision, now[0], time.time(), kept, rows, vectors, body, told)
         commit(d, row, effects.decide(d, row), now)
         if chosen.refutes:
             d._agent._warn_of_refutation()
@@ -85,6 +87,7 @@ def reward(d: Deployment, id_: Label, value: float, at: float | None) -> bool:
             return False
         event = {"seq": d._seq + 1, "kind": "reward", "id": key, "value": number, "at": now[0]}
         commit(d, event, effects.rewarded(d, key, entry, number), now)
+        warn_of_audit(d)
         if d._watches:
             ask_if_due(d, now, quietly=True)
     return True
@@ -166,6 +169,38 @@ def unwatch(d: Deployment, name: str) -> None:
         do(d, {"kind": "unwatch", "name": name}, d._uptime.now())
 
 
+# -- comparisons ---------------------------------------------------------------------------------------
+
+
+def compare(d: Deployment, name: str, policy: Any, reward_range: Sequence[float] | None) -> None:
+    """As ``Deployment.compare``."""
+    with d._lock:
+        begin(d)
+        told = comparing.told(policy)
+        given = d._agent.reward_range if reward_range is None else reward_range
+        known = d._comparisons.policies.get(name)
+        if known is None:
+            check.require(given is not None, "reward_range", "two numbers: the agent has none", None)
+            event = {"kind": "compare", "name": name, "policy": told, "reward_range": list(given)}  # type: ignore[arg-type]
+            do(d, event, d._uptime.now())
+        elif known.policy != told or (given is not None and tuple(given) != known.mean.reward_range):
+            raise Conflict(f"name must be new, got {name!r}, by which another policy is compared")
+        if callable(policy):  # anew, if the log was opened again
+            d._functions = {**d._functions, name: policy}
+
+
+def warn_of_audit(d: Deployment) -> None:
+    """Say once that a policy refutes the certificates."""
+    name = d._comparisons.refuted_by
+    if name is not None and d._warned != name:
+        d._warned = name
+        warn(
+            f"{type(d._agent).__name__}: policy {name!r} earns more than certificates allow, so they are wrong: an "
+            "assumption does not hold (linear rewards, noise, norm); nothing is certified from here on",
+            RuntimeWarning,
+        )
+
+
 # -- events ---------------------------------------------------------------------------------------------
 
 
@@ -241,6 +276,7 @@ def close_one(d: Deployment, key: Label, entry: Entry, now: Moment) -> bool:
     learns = entry.number is not None and not (entry.value is None and d.default is None)
     event = {"seq": d._seq + 1, "kind": "release", "through": entry.decision.seq, "at": now[0]}
     commit(d, event, effects.released(d, key, entry), now)
+    warn_of_audit(d)
     if d._watches:
         ask_if_due(d, now)
     return learns

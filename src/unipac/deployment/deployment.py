@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -19,6 +20,7 @@ from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.deployment import calls, files, holding, log as log_, logged, opening, replaying, snapshots
+from unipac.deployment.comparing import Advantage, Comparisons, Policy
 from unipac.deployment.drift import Drift, alarm_for
 from unipac.deployment.entries import Entries
 from unipac.deployment.errors import Unknown
@@ -57,7 +59,7 @@ class Deployment:
         default: the reward of decisions for which none came; None to forget them, which is valid only if losing a
             reward does not depend on it.
         holdout: the probability that an action is drawn at random, uniformly; nothing is learned from these.
-        seed: of the holdout.
+        seed: of the holdout; None for one that nobody can foresee. The first event of the log has it.
         drift: α of the drift alarm, 0 for none.
         max_pending: the most decisions that may wait.
         clock: seconds that never go back; downtime and the clock on the wall do not count. A call at which it tells
@@ -77,7 +79,7 @@ class Deployment:
         window: float | timedelta | None = None,
         default: float | None = 0.0,
         holdout: float = 0.0,
-        seed: int = 0,
+        seed: int | None = None,
         drift: float = 0.01,
         max_pending: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
@@ -95,7 +97,8 @@ class Deployment:
         self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
-        self.seed = check.seed("seed", seed)
+        drawn = secrets.randbits(128) if self.holdout > 0.0 else 0
+        self.seed = drawn if seed is None else check.seed("seed", seed)
         self._alpha = check.real("drift", drift)
         check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
         self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
@@ -110,6 +113,8 @@ class Deployment:
         self._history = b""
         self._seq = self._decided = self._asked = 0
         self._watches: Watches = {}
+        self._comparisons, self._warned = Comparisons(), ""
+        self._functions: dict[str, Policy] = {}
         self._alarm = alarm_for(self._agent, self._alpha)
         told = log_.spec_event(
             agent, agent.digest() == type(agent)(**agent.parameters).digest(), files.features_text(features),
@@ -259,6 +264,35 @@ class Deployment:
     def unwatch(self, name: str) -> None:
         """Watch a set no longer; its verdict is forgotten."""
         calls.unwatch(self, name)
+
+    # -- comparisons -------------------------------------------------------------------------------
+
+    def compare(
+        self, name: str, policy: Label | Policy, *, reward_range: tuple[float, float] | None = None
+    ) -> None:
+        """Compare what is decided from now on with a policy that is fixed in advance; ``advantage`` is the result.
+
+        It needs a holdout, and rewards that are not lost: a ``default`` within the range if there are windows. Whatever
+        the truth is, if certificates are refuted by what the policy earns, nothing is certified any more.
+
+        Args:
+            name: text.
+            policy: the id of an action, or its row; "uniform"; or a function of the context and the ids offered (or
+                their rows) that returns an id, or None to leave the decision out. It is called before the draw.
+            reward_range: between which all rewards lie, by default the agent's; others are refused from now on.
+        """
+        calls.compare(self, name, policy, reward_range)
+
+    def advantage(self, name: str, alpha: float = 0.05) -> Advantage:
+        """What a compared policy would have earned above what was decided, per decision, without any model.
+
+        Decisions count in their order, once their rewards are final. Without windows, a decision without reward holds
+        up those after it until it is forgotten. The interval holds at all times at once.
+        """
+        with self._lock:
+            if name not in self._comparisons.policies:
+                raise Unknown(f"name must be that of a compared policy, got {check.shown(name)}")
+            return self._comparisons.advantage(name, check.probability("alpha", alpha))
 
     # -- events ------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from unipac._atomic import Change
 from unipac._inputs import floats
 from unipac.bandits.protocol import play
 from unipac.bandits.protocol.changes import taken_over, twin_of
-from unipac.deployment import holding
+from unipac.deployment import comparing, holding
 from unipac.deployment.drift import alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry, chained
 from unipac.deployment.errors import Conflict, Full
@@ -50,6 +50,7 @@ def decide(d: Deployment, row: Decided) -> list[Change]:
     changes += (
         (setitem, d._entries, key, Entry(decision, row.hash or b"", closes, number, None)),
         (setattr, d, "_decided", d._decided + 1),
+        *d._comparisons.decided(row, d.holdout),
     )
     return changes
 
@@ -64,10 +65,11 @@ def reward(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 def rewarded(d: Deployment, key: Label, entry: Entry, value: float) -> list[Change]:
     """The same, for arguments that are checked."""
+    d._comparisons.check_reward("value", value)
     new = Entry(*entry[:4], value)
     if d.window is not None:
         return [(setitem, d._entries, key, new)]
-    return [*_taught(d, new, value), *_put_away(d, key, new)]
+    return [*_taught(d, new, value), *_counted(d, new, value), *_put_away(d, key, new)]
 
 
 def release(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
@@ -81,7 +83,7 @@ def release(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 def released(d: Deployment, key: Label, entry: Entry) -> list[Change]:
     """The same, for the first decision."""
     value = d.default if entry.value is None else entry.value
-    changes = _put_away(d, key, entry)
+    changes = [*_counted(d, entry, value), *_put_away(d, key, entry)]
     if value is not None:
         changes += _taught(d, entry, value)
     elif entry.number is not None:
@@ -93,7 +95,7 @@ def forget(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     """A decision was given up."""
     key = label("id", event["id"])
     entry = _waiting(d, key)
-    changes = _put_away(d, key, entry._replace(value=None))
+    changes = [*_counted(d, entry, None), *_put_away(d, key, entry._replace(value=None))]
     if entry.number is not None:
         changes += holding.dropped(d._agent, entry.number)
     return changes
@@ -113,6 +115,7 @@ def restart(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
         (setattr, d, "_watches", watches),
         (setattr, d, "_asked", 0),
         (setattr, d, "_alarm", alarm_for(agent, d._alpha)),
+        *d._comparisons.restarted(),
     ]
 
 
@@ -170,6 +173,21 @@ def unwatch(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     return [(setattr, d, "_watches", {k: v for k, v in d._watches.items() if k != event["name"]})]
 
 
+def compare(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
+    """A policy is compared from now on."""
+    agent = d._agent
+    check.require(d.holdout > 0.0, "holdout", "above 0, to compare policies", d.holdout)
+    check.require(not agent.draws, "agent", "one whose choices are not drawn, to compare policies", agent)
+    lost = d.window is not None and d.default is None
+    check.require(not lost, "default", "a number, to compare policies: no reward may be lost", d.default)
+    low, high = check.value_range("reward_range", event["reward_range"])
+    if d.window is not None and d.default is not None:
+        check.require(
+            low <= d.default <= high, "reward_range", f"with the default, {d.default:g}", (low, high)
+        )
+    return d._comparisons.registered(comparing.text("name", event["name"]), event["policy"], (low, high))
+
+
 def refute(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     """A question refuted the assumptions, in logs of older versions."""
     return _refuted(d, True)
@@ -177,7 +195,7 @@ def refute(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 KINDS: dict[str, Callable[[Any, Any], list[Change]]] = {
     "reward": reward, "release": release, "forget": forget, "restart": restart, "absorb": absorb,
-    "watch": watch, "ask": ask, "unwatch": unwatch, "refute": refute,
+    "watch": watch, "ask": ask, "unwatch": unwatch, "compare": compare, "refute": refute,
 }  # fmt: skip
 
 
@@ -204,6 +222,12 @@ def _taught(d: Deployment, entry: Entry, value: float) -> list[Change]:
         *holding.learned(d._agent, entry.number, entry.decision, value),
         (setattr, d._alarm, "kept", kept),
     ]
+
+
+def _counted(d: Deployment, entry: Entry, value: float | None) -> list[Change]:
+    """The reward of a decision is final: compared policies count it, and may refute the certificates."""
+    changes, refuting = d._comparisons.closed(entry.decision.seq, value)
+    return [*changes, *_refuted(d, refuting is not None)]
 
 
 def _put_away(d: Deployment, key: Label, entry: Entry) -> list[Change]:

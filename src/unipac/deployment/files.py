@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from unipac import _agents as agents, _checks as check, _storage as storage, _versions as versions
 from unipac._warnings import warn
 from unipac.deployment import entries, holding, log, watching
+from unipac.deployment.comparing import Comparisons
 from unipac.deployment.past import check_past
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
@@ -63,7 +64,7 @@ def copied(d: Any) -> Any:
     refuse_log(d)
     clone = object.__new__(type(d))
     clone.__dict__.update(d.__dict__, _lock=threading.RLock(), _files=storage.Files())
-    for name in ("_alarm", "_closed", "_entries", "_events", "_uptime"):
+    for name in ("_alarm", "_closed", "_comparisons", "_entries", "_events", "_uptime"):
         setattr(clone, name, copy.copy(getattr(d, name)))
     clone._agent = copy.copy(holding.full(d._agent))
     holding.share(clone._agent, clone._entries)
@@ -79,6 +80,7 @@ class Whole(NamedTuple):
     closed: list[entries.Entry]
     alarm: tuple[dict[str, Any], Arrays]
     watches: watching.Watches
+    comparisons: tuple[dict[str, Any], Arrays]
     events: list[Any]
     numbers: dict[str, Any]
     features: Features | None
@@ -98,7 +100,7 @@ class Whole(NamedTuple):
             return cls(
                 agents.described(holding.full(d._agent)), d._agent.dim,
                 list(d._entries.values()), list(d._closed.values()),
-                d._alarm.saved(), d._watches, d._events.copy(), numbers, d.features,
+                d._alarm.saved(), d._watches, d._comparisons.saved(), d._events.copy(), numbers, d.features,
             )  # fmt: skip
 
 
@@ -113,10 +115,11 @@ def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
     arrays |= {f"drift.{name}": array for name, array in found.alarm[1].items()}
     rows, sets = watching.saved(found.watches)
     arrays |= {f"watch.{name}": array for name, array in sets.items()}
+    arrays |= {f"compare.{name}": array for name, array in found.comparisons[1].items()}
     arrays["events"] = _bytes([log.event_of(row) for row in found.events])
     header = {
         "kind": "deployment", "agent": told, **found.numbers, "drift": found.alarm[0],
-        "watches": rows, "features": features_text(found.features),
+        "watches": rows, "comparisons": found.comparisons[0], "features": features_text(found.features),
         "has_features": found.features is not None,
     }  # fmt: skip
     return header, arrays
@@ -185,12 +188,12 @@ def _loaded(
 def with_watches(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str, Any], Arrays]:
     """As this version writes it: before sets were watched by name, there were questions, which are left out."""
     if "settled" not in header:
-        return header, arrays
+        return {"comparisons": Comparisons().saved()[0], **header}, arrays
     new = {name: value for name, value in header.items() if name != "settled"}
     history, closed = b"", below("closed.", arrays)
     for entry in entries.restored(_text(closed["rows"]), closed, closed["actions"].shape[-1]).values():
         history = entries.chained(history, entry)
-    new |= {"watches": [], "asked": 0, "history": history.hex()}
+    new |= {"watches": [], "asked": 0, "history": history.hex(), "comparisons": Comparisons().saved()[0]}
     return new, {name: array for name, array in arrays.items() if not name.startswith("settled.")}
 
 
@@ -219,6 +222,7 @@ def made(
     check.require(waiting == set(learned.pending), "pending", "what the agent waits for", len(waiting))
     new._alarm.restore(header["drift"], below("drift.", arrays))
     new._watches = watching.restored(header["watches"], below("watch.", arrays), learned.dim, new._seq)
+    new._comparisons = Comparisons.restored(header["comparisons"], below("compare.", arrays))
     new._asked = check.count("asked", header["asked"], least=0)
     new._history = bytes.fromhex(header["history"])
     new._at = max((event["at"] for event in reversed(events) if "at" in event), default=0.0)

@@ -8,11 +8,13 @@
     {"seq", "kind": "absorb", "vectors", "rewards", "noise", "at"}
     {"seq", "kind": "watch", "name", "actions", "vectors", "eps", "verdict", "refutes", "at"}
     {"seq", "kind": "ask", "verdicts", "refutes", "at"}    {"seq", "kind": "unwatch", "name", "at"}
+    {"seq", "kind": "compare", "name", "policy", "reward_range", "at"}
 
 ``vectors`` of a decision is null where features, context and ids tell them. ``hash`` is that of all vectors and ids
 offered: by it a repeated call is recognised. ``through`` is the number of the decision whose window has ended. ``ask``
 comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row, certificate]. ``refutes``
-says that the bounds of watched actions refute the assumptions. Times are those of the deployment; ``wall`` is the clock
+says that the bounds of watched actions refute the assumptions. A decision has ``policies``, by name the row or null,
+if functions are compared. Times are those of the deployment; ``wall`` is the clock
 on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where nothing was waited for, and
 ``{"kind": "refute"}`` for a refutation.
 
@@ -42,7 +44,8 @@ from unipac.registry import AGENTS
 
 ANSWER = ("mean", "width", "ucb", "lcb", "certificate")
 KINDS = (
-    "spec", "decide", "reward", "release", "forget", "restart", "absorb", "watch", "ask", "unwatch", "refute"
+    "spec", "decide", "reward", "release", "forget", "restart", "absorb", "watch", "ask", "unwatch", "compare",
+    "refute",
 )  # fmt: skip
 
 
@@ -59,6 +62,8 @@ class Decided(NamedTuple):
     """(n, d); None where features tell them."""
     hash: bytes | None
     """Of all vectors and ids; None in logs of older versions."""
+    policies: dict[str, int | None] | None = None
+    """What compared policies that are functions would have taken, by row; None if there are none."""
 
     @property
     def kind(self) -> str:
@@ -125,7 +130,11 @@ def decide_event(row: Decided) -> dict[str, Any]:
         "holdout": decision.holdout,
         "answer": {name: told[name] for name in (*ANSWER, "certified", "label")},
     }
-    return event if row.hash is None else {**event, "hash": row.hash.hex()}
+    if row.hash is not None:
+        event["hash"] = row.hash.hex()
+    if row.policies is not None:
+        event["policies"] = dict(row.policies)
+    return event
 
 
 def decided(event: Mapping[str, Any], dim: int) -> Decided:
@@ -141,7 +150,19 @@ def decided(event: Mapping[str, Any], dim: int) -> Decided:
     told = bytes.fromhex(event["hash"]) if "hash" in event else None
     decision = decision_of(event, known, floats("x", event["x"]), dim)
     at = check.real("at", event["at"])
-    return Decided(decision, at, event["wall"], event["context"], event["actions"], X, told)
+    policies = policies_of(event, len(event["actions"]))
+    return Decided(decision, at, event["wall"], event["context"], event["actions"], X, told, policies)
+
+
+def policies_of(event: Mapping[str, Any], n: int) -> dict[str, int | None] | None:
+    """What functions would have taken, each row checked."""
+    told = event.get("policies")
+    if told is None:
+        return None
+    return {
+        name: None if k is None else check.count("policies", k, least=0, most=n - 1)
+        for name, k in told.items()
+    }
 
 
 def decision_of(event: Mapping[str, Any], answer: Sequence[Any], x: Array, dim: int) -> Decision:

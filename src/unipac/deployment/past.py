@@ -10,8 +10,10 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._actions import Label, label
+from unipac._atomic import commit
 from unipac._storage import VERSION
 from unipac.deployment import log, offering
+from unipac.deployment.comparing import Comparisons
 from unipac.deployment.drift import Alarm, alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry
 
@@ -50,6 +52,7 @@ class _Past:
         self.verdicts: dict[str, Any] = {}
         """What is watched, with the verdict if there is one."""
         self.time = 0.0
+        self.comparisons = Comparisons()
         self.alarm: Alarm = alarm_for(d._agent, d._alpha)
 
     def take(self, event: Any) -> None:
@@ -75,12 +78,15 @@ class _Past:
         elif kind == "forget":
             self.waiting[event["id"]].value = None
             self._close(event["id"], None)
+        elif kind == "compare":
+            commit(self.comparisons.registered(event["name"], event["policy"], event["reward_range"]))
         elif kind == "absorb":
             self.learned += len(event["rewards"])
         elif kind in ("watch", "unwatch", "ask"):
             self._watch(event)
         elif kind == "restart":
             self.fresh, self.learned = True, 0
+            commit(self.comparisons.restarted())
             self.verdicts = dict.fromkeys(self.verdicts)
             self.alarm = alarm_for(self.d._agent, self.d._alpha)
             for known in self.waiting.values():
@@ -117,9 +123,12 @@ class _Past:
         check.require(sound, "propensity", "that of the seed and the number of the decision", propensity)
         self.waiting[key] = _Known(event)
         self.decided += 1
+        if self.comparisons.policies:
+            commit(self.comparisons.decided(log.decided(event, d._agent.dim), d.holdout))
 
     def _close(self, key: Label, value: float | None) -> None:
         known = self.closed[key] = self.waiting.pop(key)
+        commit(self.comparisons.closed(known.event["seq"], value)[0])
         if len(self.closed) > REMEMBERED:
             self.closed.popitem(last=False)
         if known.taught and value is not None:
@@ -144,6 +153,10 @@ class _Past:
                 self._check_entry(entry, one, held is d._entries)
         held = {name: one.verdict and list(one.verdict) for name, one in d._watches.items()}
         check.require(held == self.verdicts, "watches", "the sets and verdicts of the log", list(held))
+        told, arrays = self.comparisons.saved()
+        held, found = d._comparisons.saved()
+        same = held == told and all(np.array_equal(found[name], arrays[name]) for name in arrays)
+        check.require(same, "comparisons", "those that the log leads to", list(d._comparisons.policies))
         self._check_alarm()
 
     def _check_entry(self, entry: Entry, known: _Known, waits: bool) -> None:

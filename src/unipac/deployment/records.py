@@ -20,7 +20,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._notebook import as_json
-from unipac.deployment.log import Decided, Event, decision_of
+from unipac.deployment.log import Decided, Event, decision_of, policies_of
 from unipac.deployment.store import Record
 
 SHORT = 64
@@ -81,6 +81,8 @@ class Encoder:
         }  # fmt: skip
         if row.hash is not None:
             told["hash"] = row.hash.hex()
+        if row.policies is not None:
+            told["policies"] = row.policies
         made: list[Record] = []
         plain = type(row.offered) is range
         if row.vectors is not None:
@@ -200,7 +202,10 @@ class Decoder:
         name = bytes.fromhex(told["hash"]) if "hash" in told else None
         context = _decode(record.context) if record.context else None
         decision = decision_of(told, told["answer"], x, self.dim)
-        return Decided(decision, check.real("at", told["at"]), told["wall"], context, offered, X, name)
+        policies = policies_of(told, len(offered))
+        return Decided(
+            decision, check.real("at", told["at"]), told["wall"], context, offered, X, name, policies
+        )
 
 
 def _ids(told: Any) -> Sequence[Any]:

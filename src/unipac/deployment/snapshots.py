@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unipac import _agents as agents, _checks as check, _storage as storage
 from unipac.deployment import entries, files, holding, watching
+from unipac.deployment.comparing import Comparisons
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
@@ -36,6 +37,7 @@ class Snapshot(NamedTuple):
     pending: list[entries.Entry]
     alarm: tuple[dict[str, Any], Arrays]
     watches: watching.Watches
+    comparisons: tuple[dict[str, Any], Arrays]
     numbers: dict[str, Any]
     history: bytes
     spec: Any
@@ -47,7 +49,8 @@ class Snapshot(NamedTuple):
         numbers = {"at": d._at, "decided": d._decided, "seq": d._seq, "asked": d._asked}
         return cls(
             agents.described(holding.bare(d._agent)), ledger.number(), ledger.place, ledger.newest,
-            d._agent.dim, list(d._entries.values()), d._alarm.saved(), d._watches, numbers, d._history,
+            d._agent.dim, list(d._entries.values()), d._alarm.saved(), d._watches, d._comparisons.saved(),
+            numbers, d._history,
             d._events[0],
         )  # fmt: skip
 
@@ -68,9 +71,11 @@ class Snapshot(NamedTuple):
         arrays |= {f"drift.{name}": array for name, array in self.alarm[1].items()}
         rows, sets = watching.saved(self.watches)
         arrays |= {f"watch.{name}": array for name, array in sets.items()}
+        arrays |= {f"compare.{name}": array for name, array in self.comparisons[1].items()}
         header = {
             "kind": "snapshot", "agent": told, "number": self.number, "late": self._late(), **self.numbers,
-            "drift": self.alarm[0], "watches": rows, "history": self.history.hex(), "spec": self.spec,
+            "drift": self.alarm[0], "watches": rows, "comparisons": self.comparisons[0],
+            "history": self.history.hex(), "spec": self.spec,
         }  # fmt: skip
         return header, arrays
 
@@ -117,4 +122,5 @@ def restored(
     d._history = bytes.fromhex(header["history"])
     d._alarm.restore(header["drift"], files.below("drift.", arrays))
     d._watches = watching.restored(header["watches"], files.below("watch.", arrays), learned.dim, d._seq)
+    d._comparisons = Comparisons.restored(header["comparisons"], files.below("compare.", arrays))
     return d
