@@ -541,3 +541,46 @@ def test_kill_notices_answers_before_the_write(tmp_path):
     told, lost, _ = killed(5, tmp_path / "log", early=True)
     print(f"control: {told} acknowledged, {lost} lost")
     assert lost > 0
+
+
+# -- the log alone -------------------------------------------------------------------------------------
+
+
+def test_the_command(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from unipac.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    d, clock = lived("router", 30)
+    d.checkpoint()
+    clock.now += 50.0
+    d.close()
+    digest = d.digest()
+
+    def said(*words):
+        found = CliRunner().invoke(app, ["log", *words])
+        return found.exit_code, found.output
+
+    code, text = said("router")  # while it is written
+    assert code == 0
+    assert "30 decide" in text
+    assert "OFUL, window 4.0" in text
+    assert "are whole" in said("router", "--verify")[1]
+    code, text = said("router", "--replay")
+    assert digest in text.replace("\n", "")
+    assert "snapshots at" in text
+    assert said("router", "--export", "parquet")[0] == 0
+    log = unipac.logs.read("router")
+    assert len(unipac.logs.read("router.parquet")) == len(log) == sum(k % 17 != 3 for k in range(30))
+    d.shut()
+    path = tmp_path / "router" / "000000000000.log"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content))
+    for words in (("router",), ("router", "--replay"), ("nowhere",)):
+        code, text = said(*words)
+        assert code == 2
+        assert "must be" in text
+    with pytest.raises(ValueError, match="byte"):
+        unipac.logs.read("router")

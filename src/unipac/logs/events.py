@@ -132,7 +132,8 @@ class _Book:
         elif kind == "forget":
             self._close(self._waiting(event), None)
         else:
-            sound = isinstance(kind, str) and kind in ("refute", "restart", "spec")
+            others = ("refute", "restart", "spec", "absorb", "watch", "unwatch", "ask")
+            sound = isinstance(kind, str) and kind in others
             check.require(sound, "kind", "one of those of a deployment", kind)
 
     def _waiting(self, event: Mapping[str, Any]) -> _Decision:
