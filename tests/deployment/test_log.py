@@ -453,6 +453,37 @@ def test_a_catalogue_is_written_once(tmp_path):
     assert again.decide(None, offered, id="visit 120").action.shape == (54,)
 
 
+def test_items_are_written_once(tmp_path):
+    """The same with features of 34 items and of a context; the vectors are told by both."""
+    from unipac.features import Columns, Interactions
+
+    phi = Interactions(
+        Columns(ranges={f"c{k}": (0, 1) for k in range(5)}, missing="error"),
+        Columns(ranges={f"i{k}": (0, 1) for k in range(8)}, missing="error"),
+    )
+    rng = np.random.default_rng(1)
+    items = {f"item {k}": {f"i{j}": float(rng.random()) for j in range(8)} for k in range(34)}
+    place, contexts = tmp_path / "log", rng.random((300, 5)).round(3)
+    d = unipac.Deployment(unipac.OFUL(phi.dim, noise=0.5), phi, log=place, drift=0.0)
+    assert phi.dim == 54
+    for k, row in enumerate(contexts):
+        d.decide({f"c{j}": float(value) for j, value in enumerate(row)}, items, id=k, exclude=["item 3"])
+        d.reward(k, 0.5)
+    size, events = (place / "000000000000.log").stat().st_size / 300, d.events()
+    print(f"{size:.0f} bytes a decision")
+    assert events[1]["vectors"] is None
+    assert [len(events[1][name]) for name in ("actions", "items")] == [33, 33]
+    assert size < 1250
+    log = unipac.logs.read(place)
+    memory = unipac.Deployment.replay(events)
+    assert memory.digest() == d.digest()
+    np.testing.assert_array_equal(log.actions[7], events[15]["x"])
+    assert (
+        d.decide({f"c{j}": float(v) for j, v in enumerate(contexts[9])}, items, id=9, exclude=["item 3"]).id
+        == 9
+    )
+
+
 def test_an_agent_that_had_learned(tmp_path):
     start = unipac.OFUL(2, noise=0.5)
     start.absorb(X, [0.5, 0.25, 0.0])

@@ -39,7 +39,9 @@ def decide(
 ) -> Decision:
     """As ``Deployment.decide``."""
     key = None if id_ is None else label("id", id_)
-    X, labels, vectors, kept = offering.offer(d._agent, d.features, context, actions, exclude)
+    written = d._events[0]["features"] is not None  # type: ignore[index, call-overload]
+    offer = offering.offer(d._agent, d.features, context, actions, exclude, written)
+    X, labels = offer[:2]
     body = log.hash_of(X, labels)
     with d._lock:
         begin(d)
@@ -58,7 +60,7 @@ def decide(
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
         decision: Decision = tuple.__new__(Decision, said)
         rows = range(len(X)) if labels is None else labels
-        row = Decided(decision, now[0], time.time(), kept, rows, vectors, body)
+        row = Decided(decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items)
         commit(d, row, effects.decide(d, row), now)
         if chosen.refutes:
             d._agent._warn_of_refutation()

@@ -182,7 +182,10 @@ def _vectors(known: _Decision, features: Features | None) -> Array:
             raise ValueError(
                 f"features must be given, as decision {known.id!r} has context and ids but no vectors, got None"
             )
-        made = features(_field(known.event, "context"), _field(known.event, "actions"))
+        actions, items = _field(known.event, "actions"), known.event.get("items")
+        if items is not None:
+            actions = dict(zip(actions, items, strict=True))
+        made = features(_field(known.event, "context"), actions)
         vectors = getattr(made, "vectors", made)
     return offered_vectors(vectors, known.index)
 
