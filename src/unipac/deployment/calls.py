@@ -39,7 +39,7 @@ def decide(
 ) -> Decision:
     """As ``Deployment.decide``."""
     key = None if id_ is None else label("id", id_)
-    written = d._events[0]["features"] is not None  # type: ignore[index, call-overload]
+    written = d._events[0]["features"] is not None  # type: ignore[call-overload]
     offer = offering.offer(d._agent, d.features, context, actions, exclude, written)
     X, labels = offer[:2]
     body = log.hash_of(X, labels)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from unipac import _storage as storage
-from unipac.deployment import log, replaying
+from unipac._versions import current_spec
+from unipac.deployment import log
 from unipac.deployment.deployment import Deployment
 from unipac.deployment.records import Decoder, spec_of
 from unipac.deployment.segments import Segments
@@ -31,7 +32,7 @@ def _rows(path: str | os.PathLike[str], blanks: bool) -> Iterator[log.Event]:
         return
     spec = spec_of(first)
     yield spec
-    yield from Decoder(log.made(replaying.current_spec(spec)).dim, blanks).events(records)
+    yield from Decoder(log.made(current_spec(spec)).dim, blanks).events(records)
 
 
 def events(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
