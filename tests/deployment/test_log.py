@@ -518,7 +518,10 @@ for k in range(10**9):
     decision = d.decide({"k": k}, X, id=f"{n}-{k}")
     os.write(1, f"d {n}-{k} {decision.index} {decision.seq}\\n".encode())
     if k % 3:
-        d.reward(f"{n}-{k}", 0.125 * (k % 5))
+        try:
+            d.reward(f"{n}-{k}", 0.125 * (k % 5))
+        except unipac.deployment.Closed:  # its window had ended
+            continue
         os.write(1, f"r {n}-{k} {0.125 * (k % 5)}\\n".encode())
     if k % 50 == 49:
         d.checkpoint()
@@ -530,7 +533,7 @@ def killed(times, place, early, seed=0):
     import subprocess
 
     rng = np.random.default_rng(seed)
-    deployed(place, window=0.05, clock=time.monotonic).shut()
+    deployed(place, window=0.2, clock=time.monotonic).shut()
     told, lost, doubled = [], 0, 0
     source = os.path.dirname(os.path.dirname(unipac.__file__))
     for n in range(times):

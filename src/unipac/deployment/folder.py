@@ -227,9 +227,9 @@ class Folder:
                 return lines.record_of(lines.parts(line))
         return None
 
-    def places(self, ids: Sequence[Label]) -> list[int]:
+    def places(self) -> dict[Label, int]:
         """Where decisions that wait are."""
-        return [self._places.get(id_, -1) for id_ in ids]
+        return self._places.copy()
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
         """These decisions wait, and are there."""
