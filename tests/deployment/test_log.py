@@ -453,6 +453,37 @@ def test_a_catalogue_is_written_once(tmp_path):
     assert again.decide(None, offered, id="visit 120").action.shape == (54,)
 
 
+def test_items_are_written_once(tmp_path):
+    """The same with features of 34 items and of a context; the vectors are told by both."""
+    from unipac.features import Columns, Interactions
+
+    phi = Interactions(
+        Columns(ranges={f"c{k}": (0, 1) for k in range(5)}, missing="error"),
+        Columns(ranges={f"i{k}": (0, 1) for k in range(8)}, missing="error"),
+    )
+    rng = np.random.default_rng(1)
+    items = {f"item {k}": {f"i{j}": float(rng.random()) for j in range(8)} for k in range(34)}
+    place, contexts = tmp_path / "log", rng.random((300, 5)).round(3)
+    d = unipac.Deployment(unipac.OFUL(phi.dim, noise=0.5), phi, log=place, drift=0.0)
+    assert phi.dim == 54
+    for k, row in enumerate(contexts):
+        d.decide({f"c{j}": float(value) for j, value in enumerate(row)}, items, id=k, exclude=["item 3"])
+        d.reward(k, 0.5)
+    size, events = (place / "000000000000.log").stat().st_size / 300, d.events()
+    print(f"{size:.0f} bytes a decision")
+    assert events[1]["vectors"] is None
+    assert [len(events[1][name]) for name in ("actions", "items")] == [33, 33]
+    assert size < 1250
+    log = unipac.logs.read(place)
+    memory = unipac.Deployment.replay(events)
+    assert memory.digest() == d.digest()
+    np.testing.assert_array_equal(log.actions[7], events[15]["x"])
+    assert (
+        d.decide({f"c{j}": float(v) for j, v in enumerate(contexts[9])}, items, id=9, exclude=["item 3"]).id
+        == 9
+    )
+
+
 def test_an_agent_that_had_learned(tmp_path):
     start = unipac.OFUL(2, noise=0.5)
     start.absorb(X, [0.5, 0.25, 0.0])
@@ -487,7 +518,10 @@ for k in range(10**9):
     decision = d.decide({"k": k}, X, id=f"{n}-{k}")
     os.write(1, f"d {n}-{k} {decision.index} {decision.seq}\\n".encode())
     if k % 3:
-        d.reward(f"{n}-{k}", 0.125 * (k % 5))
+        try:
+            d.reward(f"{n}-{k}", 0.125 * (k % 5))
+        except unipac.deployment.Closed:  # its window had ended
+            continue
         os.write(1, f"r {n}-{k} {0.125 * (k % 5)}\\n".encode())
     if k % 50 == 49:
         d.checkpoint()
@@ -499,7 +533,7 @@ def killed(times, place, early, seed=0):
     import subprocess
 
     rng = np.random.default_rng(seed)
-    deployed(place, window=0.05, clock=time.monotonic).shut()
+    deployed(place, window=0.2, clock=time.monotonic).shut()
     told, lost, doubled = [], 0, 0
     source = os.path.dirname(os.path.dirname(unipac.__file__))
     for n in range(times):
@@ -541,3 +575,46 @@ def test_kill_notices_answers_before_the_write(tmp_path):
     told, lost, _ = killed(5, tmp_path / "log", early=True)
     print(f"control: {told} acknowledged, {lost} lost")
     assert lost > 0
+
+
+# -- the log alone -------------------------------------------------------------------------------------
+
+
+def test_the_command(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from unipac.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    d, clock = lived("router", 30)
+    d.checkpoint()
+    clock.now += 50.0
+    d.close()
+    digest = d.digest()
+
+    def said(*words):
+        found = CliRunner().invoke(app, ["log", *words])
+        return found.exit_code, found.output
+
+    code, text = said("router")  # while it is written
+    assert code == 0
+    assert "30 decide" in text
+    assert "OFUL, window 4.0" in text
+    assert "are whole" in said("router", "--verify")[1]
+    code, text = said("router", "--replay")
+    assert digest in text.replace("\n", "")
+    assert "snapshots at" in text
+    assert said("router", "--export", "parquet")[0] == 0
+    log = unipac.logs.read("router")
+    assert len(unipac.logs.read("router.parquet")) == len(log) == sum(k % 17 != 3 for k in range(30))
+    d.shut()
+    path = tmp_path / "router" / "000000000000.log"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content))
+    for words in (("router",), ("router", "--replay"), ("nowhere",)):
+        code, text = said(*words)
+        assert code == 2
+        assert "must be" in text
+    with pytest.raises(ValueError, match="byte"):
+        unipac.logs.read("router")

@@ -169,6 +169,7 @@ def reached(deployment, clock, before, done, current):
     for call in done:
         call(before)
     clock.now = now
+    calls.begin(before)
     if plainly(before) == found:
         return True
     after = copy.copy(before)

@@ -37,7 +37,7 @@ def conforms(make):
     store.flush()
     assert store.find("a") == found
     assert store.indexed() == 3
-    position, places = store.position(), store.places(["b"])
+    position, places = store.position(), [store.places()["b"]]
     store.keep(b"one", position)
     store.append([record(4, "forget", "b")])
     store.closing["b"] = None

@@ -40,7 +40,9 @@ def decide(
 ) -> Decision:
     """As ``Deployment.decide``."""
     key = None if id_ is None else label("id", id_)
-    X, labels, vectors, kept = offering.offer(d._agent, d.features, context, actions, exclude)
+    written = d._events[0]["features"] is not None  # type: ignore[call-overload]
+    offer = offering.offer(d._agent, d.features, context, actions, exclude, written)
+    X, labels = offer[:2]
     body = log.hash_of(X, labels)
     rows = range(len(X)) if labels is None else labels
     told = comparing.asked(d._functions, context, rows) if d._functions else None
@@ -60,7 +62,9 @@ def decide(
         key, seq = chosen.told.id if key is None else key, d._seq + 1
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
         decision: Decision = tuple.__new__(Decision, said)
-        row = Decided(decision, now[0], time.time(), kept, rows, vectors, body, told)
+        row = Decided(
+            decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items, told
+        )
         commit(d, row, effects.decide(d, row), now)
         if chosen.refutes:
             d._agent._warn_of_refutation()

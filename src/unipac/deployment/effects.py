@@ -142,7 +142,12 @@ def watch(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
     cut, refuted = new.cut(d._agent)
     check.require(refuted == event["refutes"], "refutes", str(refuted), event["refutes"])
     cut = cut.settled(event["verdict"], event["seq"])
-    return [(setattr, d, "_watches", {**d._watches, name: cut}), *_refuted(d, refuted)]
+    alone = all(other.verdict is not None for other in d._watches.values())
+    return [
+        (setattr, d, "_watches", {**d._watches, name: cut}),
+        (setattr, d, "_asked", d._agent.rounds if alone else d._asked),
+        *_refuted(d, refuted),
+    ]
 
 
 def watch_of(d: Deployment, event: Mapping[str, Any]) -> Watch:

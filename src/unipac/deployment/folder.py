@@ -18,10 +18,10 @@ from pathlib import Path
 
 from unipac import _storage as storage
 from unipac._actions import Label
-from unipac._warnings import warn
 from unipac.deployment import disk, lines, trimming
 from unipac.deployment.errors import LogClosed
 from unipac.deployment.index import Index
+from unipac.deployment.segments import SHIFT, Segments
 from unipac.deployment.store import Found, Position, Record
 
 SEGMENT = 2**26
@@ -30,8 +30,6 @@ INDEXED = 1000
 """So many closed decisions are put into the index at once."""
 SNAPSHOTS = 2
 """So many snapshots are kept."""
-SHIFT = 40
-"""A place is the number of a segment, shifted, and the offset in it."""
 
 
 class Folder:
@@ -50,9 +48,9 @@ class Folder:
         self._file = -1
         self._owner = disk.locked(self.path)
         try:
-            self.segments = disk.segments(self.path)
+            self._held = Segments(self.path)
             self._tail: Position | None = None
-            if not self.segments:
+            if not self._held.numbers:
                 self._begin_segment(Position(-1, 0, 0, lines.BEGIN))
             self._index = Index.opened(self.path / "index.sqlite")
         except BaseException:
@@ -64,20 +62,10 @@ class Folder:
                 target=disk.every_second, args=(weakref.ref(self), self._stop), daemon=True, name="unipac log"
             ).start()
 
-    def _segment(self, number: int) -> Path:
-        return self.path / f"{number:012}.log"
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was written yet."""
-        return len(self.segments) == 1 and self._segment(0).stat().st_size == len(
-            lines.header(0, -1, lines.BEGIN)
-        )
-
     @property
     def segment(self) -> int:
         """The number of the segment that is written."""
-        return self.segments[-1]
+        return self._held.numbers[-1]
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -93,15 +81,15 @@ class Folder:
             self._begin_segment(tail)
 
     def _begin_segment(self, tail: Position) -> None:
-        number = len(self.segments)
+        number = len(self._held.numbers)
         first = lines.header(number, tail.seq, tail.chain)
         with self._mutex:
-            storage.write_atomically(self._segment(number), first)
+            storage.write_atomically(self._held.path_of(number), first)
             if self._file >= 0:
                 os.close(self._file)
-            self._file = os.open(self._segment(number), os.O_RDWR)
+            self._file = os.open(self._held.path_of(number), os.O_RDWR)
             self._tail = tail._replace(segment=number, offset=len(first))
-            self.segments.append(number)
+            self._held.numbers.append(number)
 
     def append(self, records: Sequence[Record]) -> None:
         """Write records in one piece."""
@@ -149,93 +137,28 @@ class Folder:
 
     def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
         """All records after an event, checked; when they end, so does the log, and what was cut is removed."""
-        position = self._before(after) if start is None else start
         notes = self._tail is None
-        yield from self._offers_before(position)
-        for segment in range(position.segment, len(self.segments)):
-            last = segment == self.segments[-1]
-            for record, place in self._lines(segment, position, last):
-                if notes and record.kind == "decide" and record.id is not None:
-                    self._places[record.id] = place
-                if record.seq > after or record.kind == "actions":
-                    yield record
-                if notes and len(self.closing) >= INDEXED:
-                    self._put_in_index(record.seq)
-            position = self._reached if last else self._reached._replace(segment=segment + 1, offset=0)
+        for record, place in self._held.read(after, start):
+            if notes and place >= 0 and record.kind == "decide" and record.id is not None:
+                self._places[record.id] = place
+            if record.seq > after or record.kind == "actions":
+                yield record
+            if notes and len(self.closing) >= INDEXED:
+                self._put_in_index(record.seq)
         if notes:
-            self._file = os.open(self._segment(position.segment), os.O_RDWR)
-            self._tail = position
-            self._cut(position)
-
-    def _offers_before(self, position: Position) -> Iterator[Record]:
-        """What the segment names by a hash before a position."""
-        with open(self._segment(position.segment), "rb") as file:
-            while file.tell() < position.offset:
-                line = file.readline()
-                if b'"kind":"actions","offer":' in line[:100]:
-                    try:
-                        yield lines.record_of(lines.parts(line))
-                    except ValueError as error:
-                        raise self._refused(position.segment, file.tell() - len(line), str(error)) from None
-
-    def _before(self, after: int) -> Position:
-        """The beginning of the segment that has the event after this one."""
-        for number in reversed(self.segments):
-            with open(self._segment(number), "rb") as file:
-                _, seq, chain = self._begun(number, file.readline())
-            if seq <= after or number == 0:
-                return Position(seq, number, 0, chain)
-        raise AssertionError
-
-    def _begun(self, number: int, line: bytes) -> tuple[int, int, bytes]:
-        try:
-            found = lines.begun(line)
-        except ValueError as error:
-            raise self._refused(number, 0, str(error)) from None
-        if found[0] != number:
-            raise self._refused(number, 0, f"it is segment {found[0]}")
-        return found
-
-    def _refused(self, segment: int, offset: int, why: str) -> ValueError:
-        place = f"{self._segment(segment).name}, byte {offset}"
-        return ValueError(f"log must be as it was written, got {str(self.path)!r} with {place}: {why}")
-
-    def _lines(self, segment: int, start: Position, last: bool) -> Iterator[tuple[Record, int]]:
-        chain, offset, seq = start.chain, start.offset, start.seq
-        with open(self._segment(segment), "rb") as file:
-            if offset == 0:
-                line = file.readline()
-                _, told, before = self._begun(segment, line)
-                if (told, before) != (seq, chain):
-                    raise self._refused(segment, 0, "it does not follow on the segment before it")
-                offset = len(line)
-            elif offset > os.fstat(file.fileno()).st_size:
-                raise self._refused(segment, offset, "it ends before")
-            file.seek(offset)
-            self._reached = Position(seq, segment, offset, chain)
-            for line in file:
-                if last and not line.endswith(b"\n"):
-                    warn(f"log {str(self.path)!r}: the last record was cut and is left out", RuntimeWarning)
-                    return
-                try:
-                    record, chain = lines.read(line, chain)
-                    expected = seq + 1
-                    if record.seq != expected:
-                        raise ValueError(f"it is event {record.seq}, and {expected} comes here")
-                except ValueError as error:
-                    raise self._refused(segment, offset, str(error)) from None
-                place, offset = (segment << SHIFT) + offset, offset + len(line)
-                seq = seq if record.kind == "actions" else record.seq
-                self._reached = Position(seq, segment, offset, chain)
-                yield record, place
+            self._tail = self._held.reached
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = os.open(self._held.path_of(self._tail.segment), os.O_RDWR)
+            self._cut(self._tail)
 
     def reconcile(self) -> None:
         """After an interrupt: what is whole behind the tail belongs to the log, what is not is cut."""
         tail = self.position()
-        for record, place in self._lines(tail.segment, tail, True):
+        for record, place in self._held.lines(tail.segment, tail, True):
             if record.kind == "decide" and record.id is not None:
                 self._places[record.id] = place
-            self._tail, self._dirty = self._reached, True
+            self._tail, self._dirty = self._held.reached, True
         self._cut(self.position())
 
     def position(self) -> Position:
@@ -283,14 +206,14 @@ class Folder:
                 return None
             place, value = found
         segment, offset = place >> SHIFT, place & ((1 << SHIFT) - 1)
-        with self._mutex, open(self._segment(segment), "rb") as file:
+        with self._mutex, open(self._held.path_of(segment), "rb") as file:
             file.seek(offset)
             try:
                 record = lines.record_of(lines.parts(file.readline()))
             except ValueError as error:
-                raise self._refused(segment, offset, str(error)) from None
+                raise self._held.refused(segment, offset, str(error)) from None
             if record.id != id:
-                raise self._refused(segment, offset, f"it is not the decision {id!r}")
+                raise self._held.refused(segment, offset, f"it is not the decision {id!r}")
             return Found(record, value, self._offer_of(file, record))
 
     def _offer_of(self, file: object, record: Record) -> Record | None:
@@ -304,9 +227,9 @@ class Folder:
                 return lines.record_of(lines.parts(line))
         return None
 
-    def places(self, ids: Sequence[Label]) -> list[int]:
+    def places(self) -> dict[Label, int]:
         """Where decisions that wait are."""
-        return [self._places.get(id_, -1) for id_ in ids]
+        return self._places.copy()
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
         """These decisions wait, and are there."""
@@ -335,9 +258,9 @@ class Folder:
         self.sync()
         self._begin_segment(self.position())
         count = 0
-        for segment in self.segments[:-1]:
+        for segment in self._held.numbers[:-1]:
             with self._mutex:
-                found, moved = trimming.trim(self._segment(segment), before, through)
+                found, moved = trimming.trim(self._held.path_of(segment), before, through)
                 base, count = segment << SHIFT, count + found
                 for id_, _, place in moved:
                     if id_ in self._places:

@@ -28,9 +28,9 @@ def _with(agent: Any, ledger: Ledger) -> Any:
 
 def bare(agent: BanditAgent) -> BanditAgent:
     """The agent without what it waits for; decisions are counted as before."""
-    ledger = agent._ledger.copy()
-    ledger.surplus += len(ledger.pending)
-    ledger.pending, ledger._ranks, ledger.newest = {}, {}, -math.inf
+    held, ledger = agent._ledger, Ledger()
+    ledger.counted, ledger.sound = held.rounds, held.consistent
+    ledger.surplus = held.surplus + len(held.pending)
     made: BanditAgent = _with(agent, ledger)
     return made
 

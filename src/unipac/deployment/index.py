@@ -8,16 +8,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unipac._actions import Label
 
 VERSION = 1
 LARGEST = 2**63
 BITS = 2**27
 """Of the filter: 16 MB."""
-MASK = BITS - 1
+WORD = 2**64 - 1
+SHIFT = 64 - 27
 MIX = 0x9E3779B97F4A7C15
-MOST = 2_000_000
-"""With more ids than this, opening would take too long to fill the filter."""
+MOST = 10_000_000
+"""With more ids than this, the filter would let too many pass, and take too long to fill."""
 
 
 def _key(id_: Label) -> Any:
@@ -41,13 +44,19 @@ class Index:
         ):
             self._filter = None
         else:
-            self._note(key for (key,) in self.db.execute("select id from closed"))
+            rows = self.db.execute("select id from closed")
+            hashes = np.fromiter((hash(key) for (key,) in rows), dtype=np.int64).view(np.uint64)
+            bits = (hashes * np.uint64(MIX)) >> np.uint64(SHIFT)
+            held = np.frombuffer(self._filter, dtype=np.uint8)
+            np.bitwise_or.at(
+                held, bits >> np.uint64(3), np.uint8(1) << (bits & np.uint64(7)).astype(np.uint8)
+            )
 
     def _note(self, keys: Iterable[Any]) -> None:
         bits = self._filter
         if bits is not None:
             for key in keys:
-                bit = (hash(key) * MIX >> 40) & MASK
+                bit = (hash(key) * MIX & WORD) >> SHIFT
                 bits[bit >> 3] |= 1 << (bit & 7)
 
     def _open(self) -> None:
@@ -120,7 +129,7 @@ class Index:
         """The place and the reward of a closed decision."""
         bits = self._filter
         if bits is not None:
-            bit = (hash(_key(id_)) * MIX >> 40) & MASK
+            bit = (hash(_key(id_)) * MIX & WORD) >> SHIFT
             if not bits[bit >> 3] >> (bit & 7) & 1:
                 return None
         found = self.db.execute("select place, value from closed where id = ?", (_key(id_),)).fetchone()

@@ -10,13 +10,13 @@
     {"seq", "kind": "ask", "verdicts", "refutes", "at"}    {"seq", "kind": "unwatch", "name", "at"}
     {"seq", "kind": "compare", "name", "policy", "reward_range", "at"}
 
-``vectors`` of a decision is null where features, context and ids tell them. ``hash`` is that of all vectors and ids
-offered: by it a repeated call is recognised. ``through`` is the number of the decision whose window has ended. ``ask``
-comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row, certificate]. ``refutes``
-says that the bounds of watched actions refute the assumptions. A decision has ``policies``, by name the row or null,
-if functions are compared. Times are those of the deployment; ``wall`` is the clock
-on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where nothing was waited for, and
-``{"kind": "refute"}`` for a refutation.
+``vectors`` of a decision is null where features, context and ids tell them, or ``items``, the features of the actions.
+``hash`` is that of all vectors and ids offered: by it a repeated call is recognised. ``policies`` are what functions
+that are compared would have taken, by name the row or null. ``through`` is the number of the decision whose window has
+ended. ``ask`` comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row,
+certificate]. ``refutes`` says that the bounds of watched actions refute the assumptions. Times are those of the
+deployment; ``wall`` is the clock on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where
+nothing was waited for, and ``{"kind": "refute"}`` for a refutation.
 
 Inside, a decision is a ``Decided``, whose arrays are shared; everything else is the dict itself.
 """
@@ -62,6 +62,8 @@ class Decided(NamedTuple):
     """(n, d); None where features tell them."""
     hash: bytes | None
     """Of all vectors and ids; None in logs of older versions."""
+    items: Sequence[Any] | None = None
+    """The features of the actions, where these and the context tell the vectors."""
     policies: dict[str, int | None] | None = None
     """What compared policies that are functions would have taken, by row; None if there are none."""
 
@@ -130,11 +132,11 @@ def decide_event(row: Decided) -> dict[str, Any]:
         "holdout": decision.holdout,
         "answer": {name: told[name] for name in (*ANSWER, "certified", "label")},
     }
-    if row.hash is not None:
-        event["hash"] = row.hash.hex()
+    if row.items is not None:
+        event["items"] = list(row.items)
     if row.policies is not None:
         event["policies"] = dict(row.policies)
-    return event
+    return event if row.hash is None else {**event, "hash": row.hash.hex()}
 
 
 def decided(event: Mapping[str, Any], dim: int) -> Decided:
@@ -150,8 +152,9 @@ def decided(event: Mapping[str, Any], dim: int) -> Decided:
     told = bytes.fromhex(event["hash"]) if "hash" in event else None
     decision = decision_of(event, known, floats("x", event["x"]), dim)
     at = check.real("at", event["at"])
+    context, items = event["context"], event.get("items")
     policies = policies_of(event, len(event["actions"]))
-    return Decided(decision, at, event["wall"], event["context"], event["actions"], X, told, policies)
+    return Decided(decision, at, event["wall"], context, event["actions"], X, told, items, policies)
 
 
 def policies_of(event: Mapping[str, Any], n: int) -> dict[str, int | None] | None:

@@ -77,11 +77,13 @@ def checkpoint(d: Deployment) -> None:
             store.ready()
             store.flush()
             found = snapshots.Snapshot.of(d)
-            keys = list(d._entries)
-            places = store.places(keys)
+            places = store.places()
             position = store.position()
         header, arrays = found.told()
-        header |= {"places": places, "position": [*position[:3], position.chain.hex()]}
+        header |= {
+            "places": [places[entry.decision.id] for entry in found.pending],
+            "position": [*position[:3], position.chain.hex()],
+        }
         store.keep(storage.content(header, arrays), position)
     if d._retention is not None:
         trim(d, time.time() - d._retention)

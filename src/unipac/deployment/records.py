@@ -97,17 +97,19 @@ class Encoder:
                 vectors = b"%b %b" % (based(d.action), based(row.vectors))
         else:
             vectors = based(d.action)
-            if row.offered != self.ids[0]:
-                ids = _encode(row.offered)
+            if row.items is not None or row.offered != self.ids[0]:
+                ids = _encode(row.offered if row.items is None else (row.offered, row.items))
                 name = None if len(ids) < SHORT else hashlib.blake2b(ids, digest_size=8).digest()
-                self.ids = row.offered, name
+                self.ids = row.offered if row.items is None else None, name
             name = self.ids[1]
             if name is not None and self._again(name):
                 if name not in self.known:
-                    made.append(_offer(d.seq, name, row.offered, None))
+                    made.append(_offer(d.seq, name, row.offered, None, row.items))
                 told["offer"] = name.hex()
             else:
                 told["actions"] = row.offered
+                if row.items is not None:
+                    told["items"] = row.items
         context = b"" if row.context is None else _encode(row.context)
         made.append(tuple.__new__(Record, (d.seq, "decide", d.id, row.wall, _encode(told), context, vectors)))
         return made
@@ -128,9 +130,10 @@ class Encoder:
                 self.known.add(bytes.fromhex(_decode(record.rest)["offer"]))
 
 
-def _offer(seq: int, name: bytes, offered: Iterable[Any], vectors: Array | None) -> Record:
+def _offer(seq: int, name: bytes, offered: Iterable[Any], vectors: Array | None, items: Any = None) -> Record:
     ids = len(offered) if type(offered) is range else offered
-    rest = _encode({"seq": seq, "kind": "actions", "offer": name.hex(), "actions": ids})
+    told = {"seq": seq, "kind": "actions", "offer": name.hex(), "actions": ids}
+    rest = _encode(told if items is None else {**told, "items": items})
     return Record(seq, "actions", None, None, rest, b"", b"" if vectors is None else based(vectors))
 
 
@@ -156,7 +159,7 @@ class Decoder:
 
     def __init__(self, dim: int, blanks: bool = False) -> None:
         self.dim, self.blanks = dim, blanks
-        self.offers: dict[str, tuple[Sequence[Any], Array | None]] = {}
+        self.offers: dict[str, tuple[Sequence[Any], Array | None, Any]] = {}
 
     def events(self, records: Iterable[Record]) -> Iterator[Event]:
         """The events of records; a vector taken that was blanked is a ``ValueError``, or NaN where ``blanks``."""
@@ -171,7 +174,7 @@ class Decoder:
         kind = told["kind"]
         if kind == "actions":
             X = None if not record.vectors else unbased(record.vectors).reshape(-1, self.dim)
-            self.offers[told["offer"]] = _ids(told["actions"]), X
+            self.offers[told["offer"]] = _ids(told["actions"]), X, told.get("items")
             return None
         if kind == "absorb":
             X, y, *noise = map(unbased, (record.vectors or b"").split(b" "))
@@ -184,9 +187,9 @@ class Decoder:
         offered, X = None, None
         if "offer" in told:
             check.require(told["offer"] in self.offers, "offer", "one that the segment has", told["offer"])
-            offered, X = self.offers[told["offer"]]
+            offered, X, items = self.offers[told["offer"]]
         else:
-            offered = _ids(told["actions"])
+            offered, items = _ids(told["actions"]), told.get("items")
         if X is not None:
             index = check.count("index", told["index"], least=0, most=len(X) - 1)
             x = X[index]
@@ -202,10 +205,8 @@ class Decoder:
         name = bytes.fromhex(told["hash"]) if "hash" in told else None
         context = _decode(record.context) if record.context else None
         decision = decision_of(told, told["answer"], x, self.dim)
-        policies = policies_of(told, len(offered))
-        return Decided(
-            decision, check.real("at", told["at"]), told["wall"], context, offered, X, name, policies
-        )
+        at, policies = check.real("at", told["at"]), policies_of(told, len(offered))
+        return Decided(decision, at, told["wall"], context, offered, X, name, items, policies)
 
 
 def _ids(told: Any) -> Sequence[Any]:

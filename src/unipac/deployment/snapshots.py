@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
 
 Arrays = dict[str, NDArray[Any]]
+STORED = ("format", "version", "places", "position")
+"""What only a file has."""
 UNTAUGHT, TAUGHT = None, 0
 """In the place of the agent's number of a decision, which is its own affair."""
 
@@ -82,8 +84,13 @@ class Snapshot(NamedTuple):
 
 def digest(found: Snapshot) -> str:
     """SHA-256 of what later answers depend on."""
-    header, arrays = found.told()
-    return hashlib.sha256(storage.digest(header, arrays).encode()).hexdigest()
+    return digest_of(*found.told())
+
+
+def digest_of(header: Mapping[str, Any], arrays: Arrays) -> str:
+    """The same, of a snapshot that may come from a file."""
+    told = {name: value for name, value in header.items() if name not in STORED}
+    return hashlib.sha256(storage.digest(told, arrays).encode()).hexdigest()
 
 
 def restored(

@@ -88,8 +88,8 @@ class Store(Protocol):
     def position(self) -> Position:
         """Where the log ends."""
 
-    def places(self, ids: Sequence[Label]) -> list[int]:
-        """For decisions that wait, what the store needs to find them again."""
+    def places(self) -> dict[Label, int]:
+        """For all decisions that wait, and perhaps others, what the store needs to find them again."""
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
         """These decisions wait, at this position; what is read from there on is noted by the store itself."""

@@ -196,7 +196,14 @@ def _log_mixture(bets: Array, log_priors: Array, products: Array, logs: Array, e
 
 @jit
 def bet_on(
-    x: float, z: float, scale: float, bets: Array, rooms: Array, log_priors: Array, before: Array, after: Array
+    x: float,
+    z: float,
+    scale: float,
+    bets: Array,
+    rooms: Array,
+    log_priors: Array,
+    before: Array,
+    after: Array,
 ) -> float:
     """Write the log of the wealth of bets that a mean is above 0, after one more round; the log of the mixture.
 
