@@ -11,7 +11,10 @@ from helpers import deployment_machine as machine
 from unipac.deployment import Closed, Conflict, Unknown
 
 CASES = machine.cases()
-SETTINGS = {"arrival": {"window": None}, "window": {"window": 4.0, "default": None, "holdout": 0.2}}
+SETTINGS = {
+    "arrival": {"window": None, "holdout": 0.1, "seed": 7},
+    "window": {"window": 4.0, "default": None, "holdout": 0.2, "seed": 7},
+}
 
 
 class Life:
@@ -38,8 +41,19 @@ class Life:
         for _ in range(steps):
             self.clock.now += float(self.rng.exponential(0.3))
             kind = self.rng.choice(
-                ["decide", "again", "reward", "late", "forget", "restart", "watch", "unwatch", "absorb"],
-                p=[0.4, 0.04, 0.376, 0.08, 0.03, 0.004, 0.03, 0.01, 0.03],
+                [
+                    "decide",
+                    "again",
+                    "reward",
+                    "late",
+                    "forget",
+                    "restart",
+                    "watch",
+                    "unwatch",
+                    "absorb",
+                    "compare",
+                ],
+                p=[0.4, 0.04, 0.366, 0.08, 0.03, 0.004, 0.03, 0.01, 0.03, 0.01],
             )
             try:
                 getattr(self, kind)()
@@ -74,6 +88,11 @@ class Life:
 
     def unwatch(self):
         self.d.unwatch(f"w{int(self.rng.integers(4))}")
+
+    def compare(self):
+        if self.d.window is None and not self.d._agent.draws:
+            k = int(self.rng.integers(2))
+            self.d.compare(f"p{k}", "uniform" if k else 0, reward_range=(-1.0, 1.0))
 
     def absorb(self):
         if self.d._agent.absorbs:
@@ -160,7 +179,7 @@ def test_long_lives(case, setting, tmp_path):
 def test_an_event_left_out_is_noticed():
     """Negative control: without one of them, renumbered or not, another state comes out or a refusal."""
     case = next(case for case in CASES if case.label == "NestedOFUL")
-    life = Life(case, SETTINGS["window"], 5)
+    life = Life(case, SETTINGS["window"], 9)
     life.d.watch("fine", life.watched(0), 1e-3)
     life.live(250)
     events, right = lines(life.d.events()), life.d.digest()

@@ -33,7 +33,7 @@ AGENTS = {
     "Guarded": lambda: unipac.Guarded(unipac.LinUCB(2), noise=0.5),
 }
 SETTINGS = {
-    "arrival": {"window": None, "holdout": 0.2},
+    "arrival": {"window": None, "holdout": 0.2, "seed": 0},
     "window": {"window": 1.0, "default": 0.25},
 }
 
