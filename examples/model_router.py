@@ -62,7 +62,7 @@ def main() -> None:
     usual = {"tokens": 6000.0, "kind": "code", "urgent": False}
     question = phi(usual, MODELS)
     waiting: list[tuple[float, int, float]] = []
-    verdict = None
+    router.watch("long code", question, eps=0.25)
     losses, certificates, taken = np.empty(count), np.empty(count), []
     print(f"{'requests':>9} {'lost a request':>15} {'certificate':>12}   routed to")
     for k in range(count):
@@ -78,12 +78,11 @@ def main() -> None:
         if rng.random() > LOST:  # the others are never heard of again, whatever their reward
             value = means[decision.index] + NOISE * rng.standard_normal()
             waiting.append((now[0] + rng.uniform(1, 40), k, float(value)))
-        if verdict is None and k % 50 == 0:
-            verdict = router.settled(question, eps=0.25)
         if k + 1 in (count // 16, count // 4, count):
             part = slice((k + 1) // 2, k + 1)
             shares = ", ".join(f"{name} {taken[part].count(name) / len(taken[part]):.0%}" for name in MODELS)
             print(f"{k + 1:9,} {losses[part].mean():15.4f} {np.median(certificates[part]):12.3f}   {shares}")
+    verdict = router.settled("long code")
     held = bool((losses <= certificates + 1e-9).all())
     print(f"every request lost at most its certificate: {held}; drift alarm: {router.drift.alarm}")
     best = max(MODELS, key=lambda model: expected(usual, model))

@@ -146,15 +146,24 @@ def read_all(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, ND
     """As ``read``, and the digest of the file."""
     shown = os.fspath(_checked(path))
     with open(shown, "rb") as file:
-        try:
-            arrays = _members(file)
-            header = json.loads(arrays.pop("header").tobytes())
-            stated = header.pop("digest", None)
-            computed = digest(header, arrays)
-        except (Exception, RecursionError):  # a damaged archive can fail in many ways, and all mean the same
-            raise ValueError(
-                f"path must name a file written by save(), got {shown!r}, which is truncated or of another kind"
-            ) from None
+        return _read(file, os.fstat(file.fileno()).st_size, shown)
+
+
+def read_bytes(data: bytes, shown: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]], str]:
+    """As ``read_all``, from the bytes of a file that errors call so."""
+    return _read(io.BytesIO(data), len(data), shown)
+
+
+def _read(file: Any, length: int, shown: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]], str]:
+    try:
+        arrays = _members(file, length)
+        header = json.loads(arrays.pop("header").tobytes())
+        stated = header.pop("digest", None)
+        computed = digest(header, arrays)
+    except (Exception, RecursionError):  # a damaged archive can fail in many ways, and all mean the same
+        raise ValueError(
+            f"path must name a file written by save(), got {shown!r}, which is truncated or of another kind"
+        ) from None
     if header.get("format") != FORMAT:
         raise ValueError(f"path must name a file written by save(), got {shown!r}")
     if header.get("version") not in READ:
@@ -277,10 +286,9 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def _members(file: io.BufferedReader) -> dict[str, NDArray[Any]]:
+def _members(file: Any, length: int) -> dict[str, NDArray[Any]]:
     """The arrays of an archive, whose members must be uncompressed and as long as they state."""
     arrays = {}
-    length = os.fstat(file.fileno()).st_size
     with zipfile.ZipFile(file) as archive:
         if sum(member.file_size for member in archive.infolist()) > length:
             raise ValueError("the members are longer than the file")

@@ -176,7 +176,7 @@ def _use_deployment() -> None:
     for k in range(2 * ROUNDS_PER_DIM + EVERY):
         deployment.decide(None, [[1.0], [0.5]], id=k)
         deployment.reward(k, 0.5)
-    deployment.settled([[1.0], [0.5]], eps=0.1)
+    deployment.watch("both", [[1.0], [0.5]], eps=0.1)
 
 
 def _first_actions(instance: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 import unipac
 from helpers import kept
 from unipac import _storage, _versions
-from unipac.deployment.log import fold
+from unipac.deployment import fold
 
 FILES = sorted(kept.FOLDER.glob("*.npz"))
 REFUSED = [path for path in FILES if "refused" in path.name]

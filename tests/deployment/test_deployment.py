@@ -126,7 +126,7 @@ def test_what_fails_changes_nothing():
         lambda: d.reward(1, 1e200),
         lambda: d.reward(None, 1.0),
         lambda: d.forget(2),
-        lambda: d.settled([[1.0]], 0.1),
+        lambda: d.watch("set", [[1.0]], 0.1),
         lambda: d.events(-1),
     ):
         with pytest.raises(ValueError, match="got"):
@@ -222,7 +222,7 @@ def test_events_are_lines_of_json():
         "spec", "decide", "reward", "release", "decide", "forget", "restart"
     ]  # fmt: skip
     assert [event["seq"] for event in events] == list(range(7))
-    names = "seq kind id at wall context actions vectors index x level propensity holdout answer"
+    names = "seq kind id at wall context actions vectors index x level propensity holdout answer hash"
     assert list(events[1]) == names.split()
     assert events[1]["context"] == {"age": 30.0, "plan": None}
     assert events[4]["context"] == {"age": None, "plan": "paid"}
@@ -277,14 +277,14 @@ def test_files_are_not_mixed_up(tmp_path):
     with pytest.raises(ValueError, match=r"Deployment\.save"):
         unipac.Deployment.load(tmp_path / "a.npz")
     content = bytearray((tmp_path / "d.npz").read_bytes())
-    content[len(content) // 2] ^= 1
+    content[content.index(b"spec")] ^= 1
     (tmp_path / "broken.npz").write_bytes(content)
     with pytest.raises(ValueError, match="path"):
         unipac.Deployment.load(tmp_path / "broken.npz")
 
 
 def test_closed_ids_are_remembered_up_to_a_number(monkeypatch):
-    monkeypatch.setattr("unipac.deployment.deployment.REMEMBERED", 3)
+    monkeypatch.setattr("unipac.deployment.effects.REMEMBERED", 3)
     d = deployed()
     for k in range(5):
         d.decide(None, X, id=k)

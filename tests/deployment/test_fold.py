@@ -116,8 +116,13 @@ def test_the_fold_notices(tmp_path):
     ]
     without = [event for event in events if not (event.get("id") == 2 and "value" in event)]
     unreleased = [event for event in events if event["kind"] != "release"]
-    for wrong in (changed, without, unreleased):
-        assert fold(wrong).digest() != right
+    assert fold(changed).digest() != right
+    for wrong in (without, unreleased):
+        with pytest.raises(ValueError, match="seq must be"):
+            fold(wrong)
+    renumbered = [{**event, "seq": k} for k, event in enumerate(without)]
+    with pytest.raises(ValueError, match="through must be"):
+        fold(renumbered)
 
 
 def test_levels_are_needed():

@@ -10,6 +10,7 @@ import pytest
 import unipac
 from helpers import deployment_interrupts as interrupts
 from helpers.interrupts import interrupt, moments
+from unipac.deployment import calls
 from unipac.deployment.entries import first_ended
 
 X = interrupts.X
@@ -22,7 +23,9 @@ CALLS = {
     "forget": (1.0, lambda d: d.forget(2)),
     "close": (9.0, lambda d: d.close()),
     "restart": (1.0, lambda d: d.restart()),
-    "settled": (1.0, lambda d: d.settled(X, 1.9)),
+    "watch": (1.0, lambda d: d.watch("new", X, 1.9)),
+    "unwatch": (1.0, lambda d: d.unwatch("old")),
+    "absorb": (1.0, lambda d: d.absorb(X[:1], [0.5])),
     "refused": (9.0, lambda d: d.reward("nobody", 0.5)),
 }
 """At a time in seconds, a call; windows of four seconds end from 4 on."""
@@ -41,6 +44,7 @@ def test_every_moment(agent, window, seed):
         first.reward(-1 - k, 0.25)
     clock.now = 4.0
     first.close()
+    first.watch("old", X, 1e-9)
     clock.now, tried, between, drawn = 0.0, 0, 0, 0
     first = copy.copy(first)  # whose time goes on from here
     for k in range(4):
@@ -61,11 +65,12 @@ def test_every_moment(agent, window, seed):
         whole = [interrupts.plainly(first), interrupts.plainly(after)]
         states = list(whole)
         while (ended := first_ended(step._entries, step._uptime.now()[0])) is not None and name != "refused":
-            step._close_one(*ended, step._uptime.now())
+            calls.close_one(step, *ended, step._uptime.now())
             states.append(interrupts.plainly(step))
         for moment in range(1, moments(partial(quietly, copy.copy(first))) + 1):
             d = copy.copy(first)
             tried += interrupt(partial(quietly, d), moment) is not None
+            calls.begin(d)  # if watched sets were not yet looked at, the next call does so first
             found = interrupts.plainly(d)
             assert found in states, (name, moment)
             assert not d._lock._is_owned()

@@ -194,14 +194,15 @@ def test_a_refutation_by_a_question_is_in_the_log():
     for k in range(400):
         d.decide(None, [[0.8 * (k % 2), 0.8 * (1 - k % 2)]], id=k)
         d.reward(k, 0.72)
-    assert d.settled([[0.1, 0.0]], 1.0) is not None
+    d.watch("short", [[0.1, 0.0]], 1.0)
+    assert d.settled("short") is not None
     assert d.consistent
     count = len(d.events())
     with pytest.warns(RuntimeWarning, match="assumption"):
-        assert d.settled([[0.7, 0.7]], 1.0) is None  # norm 1.27 > 1
+        d.watch("long", [[0.7, 0.7]], 1.0)  # norm 1.27 > 1
     assert not d.consistent
-    assert d.settled([[0.1, 0.0]], 1.0) is None
-    assert [event["kind"] for event in d.events()[count:]] == ["refute"]
+    assert d.settled("long") is d.settled("short") is None
+    assert [(event["kind"], event["refutes"]) for event in d.events()[count:]] == [("watch", True)]
     folded = unipac.deployment.fold(d.events())
     assert not folded.consistent
     assert folded.digest() == d.agent.digest()

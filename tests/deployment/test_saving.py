@@ -34,8 +34,9 @@ def lived(rounds=120, **settings):
             d.forget(f"r{k}")
         elif k % 5:
             d.reward(f"r{k}", float(decision.action @ [0.6, 0.3]))
-    d.settled(X, 0.9)
-    d.settled(X, 0.5)
+    d.watch("a", X, 0.9)
+    d.watch("b", X, 0.5)
+    d.watch("c", X, 1e-6)
     return d
 
 
@@ -269,9 +270,10 @@ def _last(events, kind):
 
 
 CRAFTED = {
-    "a verdict with certificate 0": lambda h, a, t: h["settled"][0][0][1].__setitem__(2, 0.0),
-    "a verdict on another action": lambda h, a, t: h["settled"][0][0][1].__setitem__(1, 2),
-    "a verdict of the future": lambda h, a, t: h["settled"][0][0][1].__setitem__(3, 10**6),
+    "a verdict with certificate 0": lambda h, a, t: h["watches"][0][3].__setitem__(2, 0.0),
+    "a verdict on another action": lambda h, a, t: h["watches"][0][3].__setitem__(1, 2),
+    "a verdict of the future": lambda h, a, t: h["watches"][0][3].__setitem__(3, 10**6),
+    "no watch": lambda h, a, t: (h["watches"].pop(), [a.pop(f"watch.2.{k}") for k in ("X", "bounds")]),
     "a silenced alarm": lambda h, a, t: h["drift"].__setitem__("block", 1),
     "an alarm without its rounds": lambda h, a, t: a["drift.gram"].__setitem__(0, 0.0),
     "an alarm with other rewards": lambda h, a, t: a["drift.total"].__imul__(2.0),

@@ -5,7 +5,7 @@ import pytest
 
 import unipac
 from helpers.any_checks import few_enough
-from unipac.deployment import Full
+from unipac.deployment import Conflict, Full, Unknown, effects
 
 DELTA, EPS, NOISE, ROUNDS = 0.1, 0.2, 0.25, 500
 
@@ -27,12 +27,13 @@ def verdict_of(seed, cls=unipac.NestedOFUL):
     means = X @ [np.cos(angle), np.sin(angle)]
     noise = NOISE * rng.standard_normal(ROUNDS)
     deployment = unipac.Deployment(cls(2, delta=DELTA, noise=NOISE), drift=0.0)
+    deployment.watch("set", X, EPS)
     verdict, flips = None, 0
     for k in range(ROUNDS):
         decision = deployment.decide(None, X, id=k)
         deployment.reward(k, means[decision.index] + noise[k])
         if k % 5 == 0:
-            found = deployment.settled(X, EPS)
+            found = deployment.settled("set")
             flips += verdict is not None and found != verdict
             if found is not None and verdict is None:
                 verdict = found
@@ -71,33 +72,66 @@ def learned(deployment, X, means, rounds, first=0):
 def test_verdicts_are_kept_and_dropped(tmp_path):
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
     deployment = unipac.Deployment(unipac.NestedOFUL(2, noise=0.1, tight=False))
-    assert deployment.settled(X, 0.2) is None
+    deployment.watch("fine", X, 0.2)
+    assert deployment.settled("fine") is None
     learned(deployment, X, [0.9, 0.1], 300)
-    verdict = deployment.settled(X, 0.2)
+    verdict = deployment.settled("fine")
     assert verdict.index == 0
     assert verdict.label is None
     assert verdict.certificate <= 0.2
+    assert deployment.events()[verdict.seq]["kind"] == "ask"
     learned(deployment, X, [0.0, 0.1], 20, first=300)
-    assert deployment.settled(X, 0.2) is verdict
-    assert deployment.settled(X, 1.0).index == 0  # another accuracy, from the same bounds
+    assert deployment.settled("fine") is verdict
+    deployment.watch("coarse", X, 1.0)  # a verdict at once, from the bounds of now
+    assert deployment.settled("coarse").index == 0
+    count = len(deployment.events())
+    deployment.watch("coarse", X, 1.0)  # the same again
+    assert deployment.settled("coarse").seq == count - 1 == len(deployment.events()) - 1
     deployment.save(tmp_path / "d.npz")
-    assert unipac.Deployment.load(tmp_path / "d.npz").settled(X, 0.2) == verdict
-    actions = unipac.features.Actions(X[::-1].copy(), ["b", "a"])  # another set, by its bytes
-    found = deployment.settled(actions, 0.5)
-    assert found is None or found.label == "a"
+    assert unipac.Deployment.load(tmp_path / "d.npz").settled("fine") == verdict
+    actions = unipac.features.Actions(X[::-1].copy(), ["b", "a"])
+    deployment.watch("named", actions, 0.9)
+    assert deployment.settled("named").label == "a"
+    assert unipac.Deployment.replay(deployment.events()).digest() == deployment.digest()
+    deployment.unwatch("named")
+    with pytest.raises(Unknown, match="watched"):
+        deployment.settled("named")
     deployment.restart()
-    assert deployment.settled(X, 0.2) is None
+    assert deployment.settled("fine") is None
     for bad in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="eps"):
-            deployment.settled(X, bad)
+            deployment.watch("new", X, bad)
+    with pytest.raises(ValueError, match="name must be text"):
+        deployment.watch(3, X, 0.2)
+    with pytest.raises(Conflict, match="fine"):
+        deployment.watch("fine", X, 0.3)
     with pytest.raises(ValueError, match="certified"):
-        unipac.Deployment(unipac.LinUCB(2)).settled(X, 0.2)
+        unipac.Deployment(unipac.LinUCB(2)).watch("new", X, 0.2)
 
 
-def test_at_most_a_thousand_sets():
+def test_reading_changes_nothing():
+    """Verdicts come after every 25 learned rounds, asked or not."""
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    read, unread = (unipac.Deployment(unipac.NestedOFUL(2, noise=0.1), clock=lambda: 0.0) for _ in range(2))
+    for deployment in (read, unread):
+        deployment.watch("set", X, 0.2)
+    for k in range(200):
+        for deployment in (read, unread):
+            learned(deployment, X, [0.9, 0.1], 1, first=k)
+        read.settled("set")
+    assert read.digest() == unread.digest()
+    asks = [event["seq"] for event in read.events() if event["kind"] == "ask"]
+    assert asks
+    assert read.settled("set").seq == asks[-1]  # with a verdict there is nothing left to ask
+
+
+def test_at_most_a_thousand_sets(monkeypatch):
+    monkeypatch.setattr(effects, "MOST", 20)
     deployment = unipac.Deployment(unipac.NestedOFUL(1))
-    for k in range(1000):
-        deployment.settled([[k / 1000]], 1e-3)
+    for k in range(20):
+        deployment.watch(f"set {k}", [[k / 1000]], 1e-3)
     with pytest.raises(Full):
-        deployment.settled([[1.0]], 1e-3)
-    deployment.settled([[0.5]], 1e-3)  # a known one still goes
+        deployment.watch("one more", [[1.0]], 1e-3)
+    deployment.watch("set 3", [[0.003]], 1e-3)  # a known one still goes
+    deployment.unwatch("set 3")
+    deployment.watch("one more", [[1.0]], 1e-3)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import unipac
-from unipac.deployment import fold
+from unipac.deployment import calls, fold, watching
 
 X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
 STEP = 0.25
@@ -33,7 +33,7 @@ AGENTS = {
     "Guarded": lambda: unipac.Guarded(unipac.LinUCB(2), noise=0.5),
 }
 SETTINGS = {
-    "arrival": {"window": None, "holdout": 0.2},
+    "arrival": {"window": None, "holdout": 0.2, "seed": 0},
     "window": {"window": 1.0, "default": 0.25},
 }
 
@@ -66,7 +66,7 @@ class Calls:
             "reward": 6,
             "forget": 0.5,
             "jump": 1,
-            "settled": not self.plain,
+            "watch": not self.plain,
             "restart": 0.1,
         }
         kind = self.rng.choices([*weights], [*weights.values()])[0] if self.count else "decide"
@@ -84,8 +84,8 @@ class Calls:
                     deployment.reward(id_, value)
                 elif kind == "forget":
                     deployment.forget(id_)
-                elif kind == "settled":
-                    deployment.settled(X, 0.5)
+                elif kind == "watch":
+                    deployment.watch(f"{id_ % 5}", X, 0.5)
                 elif kind == "restart":
                     deployment.restart()
                 else:
@@ -153,8 +153,8 @@ def plainly(deployment):
         ]
 
     alarm, sums = deployment._alarm.saved()
-    rows, sets = deployment._settling.saved()
-    arrays = {**sums, **{f"settled {name}": array for name, array in sets.items()}}
+    rows, sets = watching.saved(deployment._watches)
+    arrays = {**sums, **{f"watch {name}": array for name, array in sets.items()}}
     return repr((
         deployment.agent.digest(), told, entries(deployment._entries), entries(deployment._closed), alarm, rows,
         {name: array.tobytes() for name, array in arrays.items()},
@@ -164,10 +164,12 @@ def plainly(deployment):
 
 def reached(deployment, clock, before, done, current):
     """Whether a state is one before or after the interrupted call, or between two windows that end in it."""
+    calls.begin(deployment)  # if watched sets were not yet looked at, the next call does so first
     found, now = plainly(deployment), clock.now
     for call in done:
         call(before)
     clock.now = now
+    calls.begin(before)
     if plainly(before) == found:
         return True
     after = copy.copy(before)
@@ -179,7 +181,7 @@ def reached(deployment, clock, before, done, current):
 
     between = copy.copy(before)
     while (first := first_ended(between._entries, between._uptime.now()[0])) is not None:
-        between._close_one(*first, between._uptime.now())
+        calls.close_one(between, *first, between._uptime.now())
         if plainly(between) == found:
             return True
     return False

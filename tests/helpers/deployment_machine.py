@@ -25,9 +25,9 @@ class Clock:
 
 SETTINGS = (
     {"window": 5.0, "default": 0.0},
-    {"window": 5.0, "default": None, "holdout": 0.3},
+    {"window": 5.0, "default": None, "holdout": 0.3, "seed": 0},
     {"window": None, "default": 0.0},
-    {"window": None, "default": 0.0, "holdout": 0.3},
+    {"window": None, "default": 0.0, "holdout": 0.3, "seed": 0},
     {"window": 2.0, "default": 0.25, "max_pending": 3},
 )
 

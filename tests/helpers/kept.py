@@ -47,15 +47,15 @@ def search(agent: Any) -> Any:
 
 
 def deployed(agent: Any) -> Any:
-    """Twelve decisions, the reward of every third still to come; and what was asked about settled sets."""
-    deployment = unipac.Deployment(agent, window=4.0, default=0.0, holdout=0.2, clock=lambda: 0.0)
+    """Twelve decisions, the reward of every third still to come; and a watched set."""
+    deployment = unipac.Deployment(agent, window=4.0, default=0.0, holdout=0.2, seed=0, clock=lambda: 0.0)
     rng, arms = np.random.default_rng(6), [[1.0, 0.0], [0.0, 1.0]]
     for k in range(12):
         deployment.close(now=float(k))
         deployment.decide(None, _actions(rng, 3, agent.dim), id=k)
         if k % 3:
             deployment.reward(k, float(rng.random()))
-    deployment.settled(arms, eps=0.01)
+    deployment.watch("arms", arms, eps=0.01)
     return deployment
 
 

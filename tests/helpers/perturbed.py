@@ -273,7 +273,7 @@ def held_deployment(content: bytes, path: Path) -> bool:
             other.close(now=other._uptime.time + 1.0)
             other.reward(other.decide(None, [[0.6, 0.0], [0.0, 0.6]]).id, 0.5)
         other.close(now=other._uptime.time + 10.0)
-        other.settled([[1.0, 0.0], [0.0, 1.0]], eps=0.01)
+        other.watch("new", [[1.0, 0.0], [0.0, 1.0]], eps=0.01)
         other.restart()
         other.save(path)
         unipac.Deployment.load(path, clock=lambda: 0.0)

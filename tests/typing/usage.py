@@ -108,7 +108,8 @@ def guide_late_rewards() -> None:
     print(deployment.decide({"age": 54}, ["mail", "call"], id="visit 1").label)
     print(deployment.reward("visit 1", 1.0), deployment.agent.rounds, deployment.close())
     test = Deployment(unipac.NestedOFUL(2, noise=0.25))
-    settled = test.settled(np.eye(2), eps=0.2)
+    test.watch("both", np.eye(2), eps=0.2)
+    settled = test.settled("both")
     print(test.decide(None, np.eye(2), id=1).index, settled and settled.index)
     print(fold(deployment.events()).digest() == deployment.agent.digest())
 

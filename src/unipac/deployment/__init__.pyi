@@ -2,10 +2,10 @@
 
 from unipac.deployment.deployment import Deployment
 from unipac.deployment.drift import Drift
-from unipac.deployment.errors import Closed, Conflict, Full, Unknown
-from unipac.deployment.log import fold
-from unipac.deployment.settling import Settled
+from unipac.deployment.errors import Closed, Conflict, Full, LogClosed, Unknown
+from unipac.deployment.folding import fold
+from unipac.deployment.watching import Settled
 
 __all__ = [
-    "Closed", "Conflict", "Deployment", "Drift", "Full", "Settled", "Unknown", "fold"
+    "Closed", "Conflict", "Deployment", "Drift", "Full", "LogClosed", "Settled", "Unknown", "fold"
 ]

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
+import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
-from datetime import timedelta
-from operator import delitem, setitem
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from unipac import _checks as check, _forks as forks
-from unipac._actions import Actions, Label, label
-from unipac._atomic import Change, commit
-from unipac._inputs import action_array, check_norms
+from unipac._actions import Actions, Label
 from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
-from unipac.bandits.protocol.changes import forgotten, rewarded
 from unipac.bandits.protocol.records import Decision
-from unipac.deployment import files, log, offering
+from unipac.deployment import calls, files, holding, log as log_, logged, opening, replaying, snapshots
+from unipac.deployment.comparing import Advantage, Comparisons, Policy
 from unipac.deployment.drift import Drift, alarm_for
-from unipac.deployment.entries import REMEMBERED, Entries, Entry, first_ended, reward_value
-from unipac.deployment.errors import Closed, Conflict, Full, Unknown
-from unipac.deployment.settling import Settled, Settling
+from unipac.deployment.entries import Entries
+from unipac.deployment.errors import Unknown
+from unipac.deployment.log import Event, reward_value
+from unipac.deployment.store import Store
 from unipac.deployment.uptime import Uptime
+from unipac.deployment.watching import Settled, Watches
 from unipac.features.maps import Features
 
 
@@ -60,11 +59,16 @@ class Deployment:
         default: the reward of decisions for which none came; None to forget them, which is valid only if losing a
             reward does not depend on it.
         holdout: the probability that an action is drawn at random, uniformly; nothing is learned from these.
-        seed: of the holdout.
+        seed: of the holdout; None for one that nobody can foresee. The first event of the log has it.
         drift: α of the drift alarm, 0 for none.
         max_pending: the most decisions that may wait.
         clock: seconds that never go back; downtime and the clock on the wall do not count. A call at which it tells
             no number, or a time 3,000 years on, is refused.
+        log: a folder for the log, which must not have one; ``Deployment.open`` goes on with one. Without it, everything
+            is in memory. May also be a store of your own (``unipac.deployment.store.Store``).
+        sync: when what was appended must be on the disk itself: "always" before a call returns, every "second", or
+            "never", that is when the system likes. A process that ends or is killed loses nothing in any case.
+        retention: seconds, or a timedelta: ``checkpoint`` trims what is older.
     """
 
     def __init__(
@@ -75,10 +79,13 @@ class Deployment:
         window: float | timedelta | None = None,
         default: float | None = 0.0,
         holdout: float = 0.0,
-        seed: int = 0,
+        seed: int | None = None,
         drift: float = 0.01,
         max_pending: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
+        log: str | os.PathLike[str] | Store | None = None,
+        sync: str = "second",
+        retention: float | timedelta | None = None,
     ) -> None:
         fits = isinstance(agent, BanditAgent) and not agent.pending
         check.require(fits, "agent", "a bandit agent without pending decisions", agent)
@@ -90,7 +97,8 @@ class Deployment:
         self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
-        self.seed = check.seed("seed", seed)
+        drawn = secrets.randbits(128) if self.holdout > 0.0 else 0
+        self.seed = drawn if seed is None else check.seed("seed", seed)
         self._alpha = check.real("drift", drift)
         check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
         self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
@@ -99,18 +107,29 @@ class Deployment:
         self._lock, self._files = threading.RLock(), Files()
         self._agent = copy.copy(agent)
         self._uptime = Uptime(clock)
+        self._at = 0.0  # the time of the last event
         self._entries: Entries = OrderedDict()
         self._closed: Entries = OrderedDict()
-        self._seq = self._decided = 0
-        self._settling = Settling()
+        self._history = b""
+        self._seq = self._decided = self._asked = 0
+        self._watches: Watches = {}
+        self._comparisons, self._warned = Comparisons(), ""
+        self._functions: dict[str, Policy] = {}
         self._alarm = alarm_for(self._agent, self._alpha)
-        told = log.spec_event(
+        told = log_.spec_event(
             agent, agent.digest() == type(agent)(**agent.parameters).digest(), files.features_text(features),
             window=self.window, default=self.default, holdout=self.holdout, seed=self.seed,
             drift=self._alpha, max_pending=self.max_pending,
         )  # fmt: skip
-        self._events: list[Any] = [told]
+        self._events: list[Event] = [told]
+        self._store: Store | None = None
+        self._encoder: Any = None
+        self._behind = False  # whether the store may have events that the memory has not
+        self._unwritten: list[Any] = []  # windows that ended in this call; they are written with its event
+        self._retention = opening.seconds("retention", retention)
         forks.register(self)
+        if log is not None:
+            opening.begin(self, log, sync)
 
     # -- what is known -------------------------------------------------------------------------
 
@@ -118,7 +137,7 @@ class Deployment:
     def agent(self) -> BanditAgent:
         """A copy of the agent as it is now; what the copy is taught, the deployment does not learn."""
         with self._lock:
-            return copy.copy(self._agent)
+            return copy.copy(holding.full(self._agent))
 
     @property
     def consistent(self) -> bool:
@@ -140,8 +159,33 @@ class Deployment:
         """The log from event ``after`` + 1 on, each as JSON has it; with 0, from the specification on."""
         first = check.count("after", after, least=0)
         with self._lock:
+            if self._store is not None:
+                calls.begin(self)
+                calls.write_out(self)
+                return logged.events(self, first)
             rows = self._events[first + (first > 0) :]
-        return [log.copied(row) for row in rows]
+        return [log_.copied(row) for row in rows]
+
+    def digest(self) -> str:
+        """SHA-256 of all that later answers depend on; equal deployments have equal ones.
+
+        It depends on the events alone, apart from the clock on the wall: a deployment, what ``replay`` makes of its
+        events, and what ``open`` makes of its log have the same.
+        """
+        with self._lock:
+            calls.begin(self)
+            calls.write_out(self)
+            return snapshots.digest(snapshots.Snapshot.of(self))
+
+    def settled(self, name: str) -> Settled | None:
+        """The verdict on a watched set: an action within ``eps`` of its best, once there is one; then always the same.
+
+        Reading is free, and changes nothing. A refutation of the assumptions, or ``restart``, drops verdicts.
+        """
+        with self._lock:
+            if name not in self._watches:
+                raise Unknown(f"name must be that of a watched set, got {check.shown(name)}")
+            return self._watches[name].verdict if self._agent.consistent else None
 
     def __repr__(self) -> str:
         alarm = ", drift alarm" if self._alarm.state.alarm else ""
@@ -168,40 +212,7 @@ class Deployment:
             id: text or an integer, by which the reward will come; without one the decision gets one.
             exclude: ids of actions, or their rows if they have no ids.
         """
-        key = None if id is None else label("id", id)
-        X, labels, vectors, kept = offering.offer(self._agent, self.features, context, actions, exclude)
-        body = hashlib.blake2b(X.tobytes() + repr(labels).encode(), digest_size=16).digest()
-        with self._lock:
-            now = self._uptime.now()
-            known = None if key is None else self._entries.get(key) or self._closed.get(key)
-            if known is not None and known.body != body:
-                raise Conflict(f"id must be new, or have the same actions, got {key!r} with others")
-            if (
-                known is None
-                and len(self._entries) >= self.max_pending
-                and first_ended(self._entries, now[0]) is None
-            ):
-                raise Full(f"at most {self.max_pending} decisions may wait (max_pending), got one more")
-            self._close(now)
-            if known is not None:
-                return known.decision
-            chosen = offering.chosen(self._agent, X, labels, self.holdout, self.seed, self._decided)
-            key, seq = chosen.told.id if key is None else key, self._seq + 1
-            said = (key, *chosen.told[1:11], chosen.propensity, chosen.number is None, seq)
-            decision: Decision = tuple.__new__(Decision, said)
-            closes = None if self.window is None else now[0] + self.window
-            rows = range(len(X)) if labels is None else labels
-            commit([
-                *chosen.changes,
-                (setitem, self._entries, key, Entry(decision, body, closes, chosen.number, None)),
-                (setattr, self, "_decided", self._decided + 1),
-                (setattr, self, "_seq", seq),
-                (list.append, self._events, (decision, now[0], time.time(), kept, rows, vectors)),
-                *self._uptime.moved(now),
-            ])  # fmt: skip
-            if chosen.refutes:
-                self._agent._warn_of_refutation()
-        return decision
+        return calls.decide(self, context, actions, id, exclude)
 
     def reward(self, id: Label, value: float, at: float | None = None) -> bool:  # noqa: A002
         """A reward has come: True if it is recorded, False if it had come before.
@@ -212,38 +223,11 @@ class Deployment:
             at: the time of the deployment, for replays: not before the last one, and at most 1e11. It may be ahead of
                 the clock; time then goes on from there.
         """
-        key, number = label("id", id), reward_value("value", value)
-        with self._lock:
-            now = self._uptime.now(at)
-            entry = self._known(key)
-            if entry.value not in (None, number):
-                raise Conflict(f"value must be the same every time, got {number!r} after {entry.value!r}")
-            ended = key in self._closed or (entry.closes is not None and entry.closes <= now[0])
-            if entry.value is None and ended:
-                raise Closed(f"id must be of a decision that takes rewards, got {key!r}, which is closed")
-            self._close(now)
-            if entry.value is not None:
-                return False
-            rewarded = Entry(*entry[:4], number)
-            if self.window is None:
-                changes = [*self._taught(rewarded, number), *self._put_away(key, rewarded)]
-            else:
-                changes = [(setitem, self._entries, key, rewarded)]
-            changes += self._noted({"kind": "reward", "id": key, "value": number, "at": now[0]})
-            commit([*changes, *self._uptime.moved(now)])
-        return True
+        return calls.reward(self, id, value, at)
 
     def forget(self, id: Label) -> None:  # noqa: A002
         """Give up a decision: nothing is learned from it. Not because of its reward, or bounds are void."""
-        key = label("id", id)
-        with self._lock:
-            entry = self._known(key)
-            if key in self._closed:
-                raise Closed(f"id must be of a pending decision, got {key!r}, which is closed")
-            changes = self._put_away(key, entry._replace(value=None))
-            if entry.number is not None:
-                changes += forgotten(self._agent, entry.number)
-            commit([*changes, *self._noted({"kind": "forget", "id": key})])
+        calls.forget(self, id)
 
     def close(self, now: float | None = None) -> int:
         """Learn the rewards of all windows that have ended; how many. It runs before every decision and reward.
@@ -251,75 +235,128 @@ class Deployment:
         Args:
             now: as ``at`` of ``reward``.
         """
-        with self._lock:
-            moment = self._uptime.now(now, "now")
-            count = self._close(moment)
-            commit(self._uptime.moved(moment))
-            return count
+        return calls.close(self, now)
 
     def restart(self) -> None:
         """Begin with an empty agent of the same parameters, which has its own δ.
 
-        Rewards of earlier decisions are recorded, and nobody learns from them.
+        Rewards of earlier decisions are recorded, and nobody learns from them. Watched sets are watched from anew.
+        """
+        calls.restart(self)
+
+    def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
+        """Learn from logged rounds, as ``agent.absorb``: a warm start that is in the log.
+
+        The drift alarm does not learn from them.
+        """
+        calls.absorb(self, actions, rewards, noise)
+
+    # -- verdicts ----------------------------------------------------------------------------------
+
+    def watch(self, name: str, actions: ArrayLike | Actions, eps: float) -> None:
+        """Look for an action within ``eps`` of the best of these, now and after every 25 learned rounds.
+
+        ``settled(name)`` is the verdict, once there is one. All verdicts on all sets are right together with
+        probability 1 − δ. The same watch again changes nothing. Bounds of these actions may refute the assumptions.
+        """
+        calls.watch(self, name, actions, eps)
+
+    def unwatch(self, name: str) -> None:
+        """Watch a set no longer; its verdict is forgotten."""
+        calls.unwatch(self, name)
+
+    # -- comparisons -------------------------------------------------------------------------------
+
+    def compare(
+        self, name: str, policy: Label | Policy, *, reward_range: tuple[float, float] | None = None
+    ) -> None:
+        """Compare what is decided from now on with a policy that is fixed in advance; ``advantage`` is the result.
+
+        It needs a holdout, and rewards that are not lost: a ``default`` within the range if there are windows. Whatever
+        the truth is, if certificates are refuted by what the policy earns, nothing is certified any more.
+
+        Args:
+            name: text.
+            policy: the id of an action, or its row; "uniform"; or a function of the context and the ids offered (or
+                their rows) that returns an id, or None to leave the decision out. It is called before the draw.
+            reward_range: between which all rewards lie, by default the agent's; others are refused from now on.
+        """
+        calls.compare(self, name, policy, reward_range)
+
+    def advantage(self, name: str, alpha: float = 0.05) -> Advantage:
+        """What a compared policy would have earned above what was decided, per decision, without any model.
+
+        Decisions count in their order, once their rewards are final. Without windows, a decision without reward holds
+        up those after it until it is forgotten. The interval holds at all times at once.
         """
         with self._lock:
-            agent = type(self._agent)(**self._agent.parameters)
-            untaught = ((key, entry._replace(number=None)) for key, entry in self._entries.items())
-            commit([
-                (setattr, self, "_entries", OrderedDict(untaught)),
-                (setattr, self, "_agent", agent),
-                (setattr, self, "_settling", Settling()),
-                (setattr, self, "_alarm", alarm_for(self._agent, self._alpha)),
-                *self._noted({"kind": "restart"}),
-            ])  # fmt: skip
+            if name not in self._comparisons.policies:
+                raise Unknown(f"name must be that of a compared policy, got {check.shown(name)}")
+            return self._comparisons.advantage(name, check.probability("alpha", alpha))
 
-    def settled(self, actions: ArrayLike | Actions, eps: float) -> Settled | None:
-        """An action within ``eps`` of the best of these, once there is one; then always the same.
+    # -- events ------------------------------------------------------------------------------------
 
-        Asking is free: all verdicts for all sets are right together with probability 1 − δ. A refutation of the
-        assumptions, or ``restart``, drops them. Bounds of these actions may be what refutes: the log says so.
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Do what the next event of a log tells, without choosing, and log it.
+
+        A deployment that other such events brought where this log was does then what the logged one did.
+
+        Args:
+            event: as ``events`` has them; its ``seq`` is one more than that of the last one here.
         """
-        accuracy = check.positive("eps", eps)
-        labels = actions.labels if type(actions) is Actions else None
-        given = actions.vectors if type(actions) is Actions else actions
-        X = action_array("actions", given, self._agent.dim)
-        check_norms("actions", X, self._agent.action_norm)
         with self._lock:
-            check.require(self._agent._proven, "agent", "certified, for verdicts", self._agent)
-            verdict, changes, refuted = self._settling.ask(self._agent, X, labels, accuracy, self._seq)
-            commit([*changes, *(self._noted({"kind": "refute"}) if refuted else ())])
-            if refuted:
-                self._agent._warn_of_refutation()
-            return verdict
+            calls.begin(self, asks=False)
+            calls.apply(self, log_.row_of(event, self._agent.dim))
+
+    @classmethod
+    def replay(
+        cls,
+        events: Iterable[Mapping[str, Any]],
+        *,
+        start: BanditAgent | None = None,
+        agent: type[Any] | None = None,
+        features: Features | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Self:
+        """The deployment that a log leads to, in memory.
+
+        Args:
+            events: from the first one on, as ``events`` has them.
+            start: the agent that the deployment was made with, if it had learned before.
+            agent: its class, for one of your own.
+            features: for a map that has no JSON.
+            clock: as in the constructor; time goes on from the last event.
+        """
+        made: Self = replaying.replayed(cls, events, start, agent, features, clock)
+        return made
 
     # -- copies and files ----------------------------------------------------------------------
 
     def __copy__(self) -> Self:
         """A deployment of its own, which has decided and learned the same."""
         with self._lock:
-            clone = object.__new__(type(self))
-            clone.__dict__.update(self.__dict__, _lock=threading.RLock(), _files=Files())
-            for name in ("_agent", "_alarm", "_closed", "_entries", "_events", "_settling", "_uptime"):
-                setattr(clone, name, copy.copy(getattr(self, name)))
+            clone: Self = files.copied(self)
         forks.register(clone)
         return clone
 
     def _forked(self) -> None:
         self._lock, self._files.lock = threading.RLock(), threading.RLock()
+        if self._store is not None:
+            self._store.leave("this process is a fork of the one that writes it")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         memo[id(self)] = clone = self.__copy__()
         return clone
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = files.described(files.Snapshot.of(self))
+        told = files.described(files.Whole.of(self))
         return files.made, (type(self), *told, type(self._agent), self.features, self._uptime.clock)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log.
 
         What was written is read again, with all checks of ``load``, before it takes the place of the old file. While
-        that is done, others may decide.
+        that is done, others may decide. It is for notebooks: what runs for long has a log (``log=``).
 
         Args:
             path: the file. One that another deployment or another process wrote is not replaced, unless this
@@ -350,51 +387,48 @@ class Deployment:
         made: Self = files.load(cls, path, agent, features, clock)
         return made
 
-    # -- inside --------------------------------------------------------------------------------
+    @classmethod
+    def open(
+        cls,
+        log: str | os.PathLike[str] | Store,
+        *,
+        sync: str = "second",
+        retention: float | timedelta | None = None,
+        start: BanditAgent | None = None,
+        agent: type[Any] | None = None,
+        features: Features | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Self:
+        """The deployment of a log: its last sound snapshot and the events after it.
 
-    def _close(self, now: tuple[float, float]) -> int:
-        """Close all windows that have ended, one after the other; how many rewards were learned."""
-        count = 0
-        while (first := first_ended(self._entries, now[0])) is not None:
-            count += self._close_one(*first, now)
-        return count
+        Args:
+            log: the folder, or a store.
+            sync: as in the constructor.
+            retention: as in the constructor.
+            start: as in ``replay``, where no snapshot is left.
+            agent: the class of the agent, for one of your own.
+            features: for a map that has no JSON.
+            clock: as in the constructor; time goes on from the last event.
+        """
+        made: Self = opening.opened(cls, log, sync, start, agent, features, clock)
+        made._retention = opening.seconds("retention", retention)
+        return made
 
-    def _close_one(self, key: Label, entry: Entry, now: tuple[float, float]) -> bool:
-        """Close a window, in one commit with its event; whether a reward was learned."""
-        value = self.default if entry.value is None else entry.value
-        changes = self._put_away(key, entry)
-        if value is not None:
-            changes += self._taught(entry, value)
-        elif entry.number is not None:
-            changes += forgotten(self._agent, entry.number)
-        changes += self._noted({"kind": "release", "through": entry.decision.seq, "at": now[0]})
-        commit([*changes, *self._uptime.moved(now)])
-        return value is not None and entry.number is not None
+    def checkpoint(self) -> None:
+        """Write a snapshot, from which ``open`` goes on; others may decide while it is written."""
+        opening.checkpoint(self)
 
-    # -- what changes ------------------------------------------------------------------------------
+    def trim(self, before: float | datetime) -> int:
+        """Blank contexts and vectors of decisions made before a time on the wall; how many were blanked.
 
-    def _taught(self, entry: Entry, value: float) -> list[Change]:
-        """The agent and the alarm learn a reward, unless nobody learns from it."""
-        if entry.number is None:
-            return []
-        kept = self._alarm.after(entry.decision.action, value, entry.decision.seq)
-        return [*rewarded(self._agent, entry.number, value), (setattr, self._alarm, "kept", kept)]
+        Vectors taken go only as far as the older of two snapshots: what was blanked cannot be replayed from the first
+        event any more, and ``replay`` says so.
 
-    def _put_away(self, key: Label, entry: Entry) -> list[Change]:
-        """The decision waits no longer, and is remembered."""
-        closed = Entry(entry.decision, entry.body, None, None, entry.value)
-        changes: list[Change] = [(delitem, self._entries, key), (setitem, self._closed, key, closed)]
-        if len(self._closed) >= REMEMBERED:
-            changes.append((delitem, self._closed, next(iter(self._closed))))
-        return changes
+        Args:
+            before: seconds since 1970, or a datetime.
+        """
+        return opening.trim(self, before)
 
-    def _noted(self, event: dict[str, Any]) -> list[Change]:
-        """The log has one event more."""
-        seq = self._seq + 1
-        return [(list.append, self._events, {"seq": seq, **event}), (setattr, self, "_seq", seq)]
-
-    def _known(self, key: Label) -> Entry:
-        entry = self._entries.get(key) or self._closed.get(key)
-        if entry is None:
-            raise Unknown(f"id must be of a decision made here, got {key!r}, which is none, or long closed")
-        return entry
+    def shut(self) -> None:
+        """Close the log: what was written is on the disk, and another process may open it."""
+        opening.shut(self)

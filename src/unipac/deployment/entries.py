@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,13 +13,12 @@ from numpy.typing import NDArray
 
 from unipac import _checks as check
 from unipac._actions import Label, label
-from unipac._inputs import LARGEST_REWARD, read_only
+from unipac._inputs import read_only
 from unipac.bandits.protocol.records import Decision
+from unipac.deployment.log import ANSWER as VALUES, reward_value
 
 REMEMBERED = 100_000
 """The number of closed ids that are remembered."""
-
-VALUES = ("mean", "width", "ucb", "lcb", "certificate")
 
 
 class Entry(NamedTuple):
@@ -36,6 +37,16 @@ class Entry(NamedTuple):
 
 Entries = OrderedDict[Label, Entry]
 """Entries by id, oldest first; an ordered dict finds the first one at once, however many were deleted before it."""
+
+
+_NUMBERS = struct.Struct("<Qd?").pack
+
+
+def chained(history: bytes, entry: Entry) -> bytes:
+    """A hash of all that was closed: what it was before, with one decision more."""
+    value = entry.value
+    told = _NUMBERS(entry.decision.seq, 0.0 if value is None else value, value is None)
+    return hashlib.sha256(history + entry.body + told + repr(entry.decision.id).encode()).digest()
 
 
 def first_ended(entries: Entries, now: float) -> tuple[Label, Entry] | None:
@@ -99,10 +110,3 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
             None if value is None else reward_value("value", value),
         )
     return entries
-
-
-def reward_value(name: str, value: Any) -> float:
-    """Check a reward and return it as a number that an agent accepts."""
-    number = check.real(name, value)
-    check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
-    return number

@@ -50,3 +50,11 @@ class Full(ValueError):  # noqa: N818
     Traceback (most recent call last):
     unipac.deployment.errors.Full: at most 1 decisions may wait (max_pending), got one more
     """
+
+
+class LogClosed(ValueError):  # noqa: N818
+    """The log of this deployment cannot be trusted any more, so nothing is decided: ``Deployment.open`` reads it again.
+
+    The disk did not confirm what was written, the deployment was closed, or this process is a fork of the one that
+    writes the log.
+    """

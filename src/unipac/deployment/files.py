@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -11,12 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac import _agents as agents, _checks as check, _storage as storage, _versions as versions
-from unipac.deployment import entries, log
+from unipac._warnings import warn
+from unipac.deployment import entries, holding, log, watching
+from unipac.deployment.comparing import Comparisons
 from unipac.deployment.past import check_past
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
 Arrays = dict[str, NDArray[Any]]
+MANY = 100_000
+"""Above so many decisions ``save`` says that there are logs."""
 SETTINGS = ("window", "default", "holdout", "seed", "drift", "max_pending")
 
 
@@ -36,22 +42,45 @@ def _text(array: NDArray[Any]) -> Any:
     return json.loads(array.tobytes())
 
 
-def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 # -- writing ------------------------------------------------------------------------------------
 
 
-class Snapshot(NamedTuple):
-    """A deployment at one moment: lists of what never changes, and copies of the rest."""
+def refuse_log(d: Any) -> None:
+    """One that has a log is not copied into memory or one file."""
+    if d._store is not None:
+        raise ValueError(
+            "a deployment with a log must be copied as its folder, got a copy in memory or one file; "
+            "Deployment.replay(deployment.events()) is one"
+        )
+
+
+def copied(d: Any) -> Any:
+    """A deployment of its own, which has decided and learned the same."""
+    refuse_log(d)
+    clone = object.__new__(type(d))
+    clone.__dict__.update(d.__dict__, _lock=threading.RLock(), _files=storage.Files())
+    for name in ("_alarm", "_closed", "_comparisons", "_entries", "_events", "_uptime"):
+        setattr(clone, name, copy.copy(getattr(d, name)))
+    clone._agent = copy.copy(holding.full(d._agent))
+    holding.share(clone._agent, clone._entries)
+    return clone
+
+
+class Whole(NamedTuple):
+    """A deployment with its log at one moment: lists of what never changes, and copies of the rest."""
 
     agent: tuple[dict[str, Any], Arrays]
     dim: int
     pending: list[entries.Entry]
     closed: list[entries.Entry]
     alarm: tuple[dict[str, Any], Arrays]
-    settled: tuple[list[Any], Arrays]
+    watches: watching.Watches
+    comparisons: tuple[dict[str, Any], Arrays]
     events: list[Any]
     numbers: dict[str, Any]
     features: Features | None
@@ -59,19 +88,23 @@ class Snapshot(NamedTuple):
     @classmethod
     def of(cls, d: Any, now: float | None = None) -> Self:
         """The deployment as it is now, or at this time; others wait for a moment only."""
+        refuse_log(d)
         with d._lock:
             numbers = {
                 "time": d._uptime.now()[0] if now is None else now,
                 "decided": d._decided,
                 "seq": d._seq,
+                "asked": d._asked,
+                "history": d._history.hex(),
             }
             return cls(
-                agents.described(d._agent), d._agent.dim, list(d._entries.values()), list(d._closed.values()),
-                d._alarm.saved(), d._settling.saved(), d._events.copy(), numbers, d.features,
+                agents.described(holding.full(d._agent)), d._agent.dim,
+                list(d._entries.values()), list(d._closed.values()),
+                d._alarm.saved(), d._watches, d._comparisons.saved(), d._events.copy(), numbers, d.features,
             )  # fmt: skip
 
 
-def described(found: Snapshot) -> tuple[dict[str, Any], Arrays]:
+def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a file."""
     told, learned = found.agent
     arrays: Arrays = {f"agent.{name}": array for name, array in learned.items()}
@@ -80,11 +113,13 @@ def described(found: Snapshot) -> tuple[dict[str, Any], Arrays]:
         arrays |= {f"{name}.{key}": array for key, array in kept.arrays.items()}
         arrays[f"{name}.rows"] = _bytes(kept.rows)
     arrays |= {f"drift.{name}": array for name, array in found.alarm[1].items()}
-    arrays |= {f"settled.{name}": array for name, array in found.settled[1].items()}
+    rows, sets = watching.saved(found.watches)
+    arrays |= {f"watch.{name}": array for name, array in sets.items()}
+    arrays |= {f"compare.{name}": array for name, array in found.comparisons[1].items()}
     arrays["events"] = _bytes([log.event_of(row) for row in found.events])
     header = {
         "kind": "deployment", "agent": told, **found.numbers, "drift": found.alarm[0],
-        "settled": found.settled[0], "features": features_text(found.features),
+        "watches": rows, "comparisons": found.comparisons[0], "features": features_text(found.features),
         "has_features": found.features is not None,
     }  # fmt: skip
     return header, arrays
@@ -92,7 +127,10 @@ def described(found: Snapshot) -> tuple[dict[str, Any], Arrays]:
 
 def save(d: Any, path: str | os.PathLike[str], replace: bool) -> None:
     """Write a deployment; its lock is held for a moment only."""
-    found = Snapshot.of(d)
+    if d._decided > MANY:
+        words = f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once"
+        warn(words, UserWarning)
+    found = Whole.of(d)
 
     def verify(header: Mapping[str, Any], arrays: Arrays) -> None:
         _loaded(type(d), header, arrays, type(d._agent), d.features, float)
@@ -127,23 +165,36 @@ def load(
 
 def _loaded(
     cls: type[Any],
-    header: Mapping[str, Any],
-    arrays: Arrays,
+    told: Mapping[str, Any],
+    held: Arrays,
     agent: type[Any] | None,
     features: Features | None,
     clock: Callable[[], float],
 ) -> Any:
     """The deployment, if it would write the same and its log leads to what waits and what is closed."""
+    header, arrays = with_watches(told, held)
     if header["kind"] != "deployment":
         raise ValueError(f"it holds a {header['agent']}; unipac.load reads it")
     if header["has_features"] and features is None:
         check.require(header["features"] is not None, "features", "given: they had no JSON", None)
         features = from_json(header["features"])
     found = made(cls, header, arrays, agent, features, clock)
-    again = described(Snapshot.of(found, found._uptime.time))
+    again = described(Whole.of(found, found._uptime.time))
     agents.check_as_written(again, {**header, "features": features_text(features)}, arrays)
     check_past(found)
     return found
+
+
+def with_watches(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str, Any], Arrays]:
+    """As this version writes it: before sets were watched by name, there were questions, which are left out."""
+    if "settled" not in header:
+        return {"comparisons": Comparisons().saved()[0], **header}, arrays
+    new = {name: value for name, value in header.items() if name != "settled"}
+    history, closed = b"", below("closed.", arrays)
+    for entry in entries.restored(_text(closed["rows"]), closed, closed["actions"].shape[-1]).values():
+        history = entries.chained(history, entry)
+    new |= {"watches": [], "asked": 0, "history": history.hex(), "comparisons": Comparisons().saved()[0]}
+    return new, {name: array for name, array in arrays.items() if not name.startswith("settled.")}
 
 
 def made(
@@ -155,7 +206,7 @@ def made(
     clock: Callable[[], float],
 ) -> Any:
     """The deployment that was described."""
-    learned = agents._from_file(header["agent"], _below("agent.", arrays), agent, {})
+    learned = agents._from_file(header["agent"], below("agent.", arrays), agent, {})
     events = _text(arrays["events"])
     settings = {name: events[0][name] for name in SETTINGS}
     new = cls(type(learned)(**learned.parameters), features, clock=clock, **settings)
@@ -166,9 +217,14 @@ def made(
     check.require(len(events) == new._seq + 1, "seq", "that of the last event", new._seq)
     for name, held in (("pending", new._entries), ("closed", new._closed)):
         rows = _text(arrays[f"{name}.rows"])
-        held.update(entries.restored(rows, _below(f"{name}.", arrays), learned.dim))
+        held.update(entries.restored(rows, below(f"{name}.", arrays), learned.dim))
     waiting = {entry.number for entry in new._entries.values()} - {None}
     check.require(waiting == set(learned.pending), "pending", "what the agent waits for", len(waiting))
-    new._alarm.restore(header["drift"], _below("drift.", arrays))
-    new._settling.restore(header["settled"], _below("settled.", arrays), learned.dim, new._seq)
+    new._alarm.restore(header["drift"], below("drift.", arrays))
+    new._watches = watching.restored(header["watches"], below("watch.", arrays), learned.dim, new._seq)
+    new._comparisons = Comparisons.restored(header["comparisons"], below("compare.", arrays))
+    new._asked = check.count("asked", header["asked"], least=0)
+    new._history = bytes.fromhex(header["history"])
+    new._at = max((event["at"] for event in reversed(events) if "at" in event), default=0.0)
+    holding.share(learned, new._entries)
     return new

@@ -1,39 +1,82 @@
-"""The events of a deployment, and the agent as their fold: choices are logged, never made again.
+"""The events of a deployment: what each kind holds.
 
     {"seq": 0, "kind": "spec", "version", "agent", "parameters", "start", "features", "window", "default", ...}
     {"seq", "kind": "decide", "id", "at", "wall", "context", "actions", "vectors", "index", "x", "level",
-                              "propensity", "holdout", "answer"}
+                              "propensity", "holdout", "answer", "hash"}
     {"seq", "kind": "reward", "id", "value", "at"}     {"seq", "kind": "release", "through", "at"}
-    {"seq", "kind": "forget", "id"}                    {"seq", "kind": "restart"}      {"seq", "kind": "refute"}
+    {"seq", "kind": "forget", "id", "at"}              {"seq", "kind": "restart", "at"}
+    {"seq", "kind": "absorb", "vectors", "rewards", "noise", "at"}
+    {"seq", "kind": "watch", "name", "actions", "vectors", "eps", "verdict", "refutes", "at"}
+    {"seq", "kind": "ask", "verdicts", "refutes", "at"}    {"seq", "kind": "unwatch", "name", "at"}
+    {"seq", "kind": "compare", "name", "policy", "reward_range", "at"}
 
-``vectors`` is null where features, context and ids tell them. ``through`` is the number of the last decision that was
-released; each has an event of its own. ``refute`` says that ``settled`` met bounds which refute the assumptions. Times
-are those of the deployment; ``wall`` is the clock on the wall, and never used.
+``vectors`` of a decision is null where features, context and ids tell them, or ``items``, the features of the actions.
+``hash`` is that of all vectors and ids offered: by it a repeated call is recognised. ``policies`` are what functions
+that are compared would have taken, by name the row or null. ``through`` is the number of the decision whose window has
+ended. ``ask`` comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row,
+certificate]. ``refutes`` says that the bounds of watched actions refute the assumptions. Times are those of the
+deployment; ``wall`` is the clock on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where
+nothing was waited for, and ``{"kind": "refute"}`` for a refutation.
+
+Inside, a decision is a ``Decided``, whose arrays are shared; everything else is the dict itself.
 """
 
 from __future__ import annotations
 
 import copy
-from collections import deque
-from collections.abc import Iterable, Mapping
-from typing import Any
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import unipac
 from unipac import _checks as check
+from unipac._actions import label
 from unipac._agents import Agent
 from unipac._arrays import Array
-from unipac._inputs import read_only
+from unipac._inputs import LARGEST_REWARD, floats, read_only
 from unipac._notebook import as_json, from_json
 from unipac._storage import VERSION
-from unipac._versions import current_spec
-from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
 from unipac.features.tables import plain
 from unipac.registry import AGENTS
 
 ANSWER = ("mean", "width", "ucb", "lcb", "certificate")
+KINDS = (
+    "spec", "decide", "reward", "release", "forget", "restart", "absorb", "watch", "ask", "unwatch", "compare",
+    "refute",
+)  # fmt: skip
+
+
+class Decided(NamedTuple):
+    """The event of a decision."""
+
+    decision: Decision
+    at: float
+    wall: float
+    context: Any
+    offered: Sequence[Any]
+    """Ids of the actions, or their rows."""
+    vectors: Array | None
+    """(n, d); None where features tell them."""
+    hash: bytes | None
+    """Of all vectors and ids; None in logs of older versions."""
+    items: Sequence[Any] | None = None
+    """The features of the actions, where these and the context tell the vectors."""
+    policies: dict[str, int | None] | None = None
+    """What compared policies that are functions would have taken, by row; None if there are none."""
+
+    @property
+    def kind(self) -> str:
+        """As that of other events."""
+        return "decide"
+
+
+Event = Decided | dict[str, Any]
+
+
+# -- the specification ---------------------------------------------------------------------------
 
 
 def specified(agent: Any) -> dict[str, Any]:
@@ -55,20 +98,33 @@ def made(told: Mapping[str, Any], cls: type[Any] | None = None) -> Any:
     return (AGENTS[told["agent"]] if cls is None else cls)(**parameters)
 
 
-def decide_event(
-    decision: Decision, at: float, wall: float, context: Any, offered: Any, vectors: Array | None
-) -> dict[str, Any]:
+def spec_event(agent: Any, fresh: bool, features: str | None, **settings: Any) -> dict[str, Any]:
+    """The first event of a log."""
+    told = {"seq": 0, "kind": "spec", "unipac": unipac.__version__, "version": VERSION, **specified(agent)}
+    return {**told, "start": None if fresh else agent.digest(), "features": features, **settings}
+
+
+# -- decisions -------------------------------------------------------------------------------------
+
+
+def hash_of(X: Array, labels: Sequence[Any] | None) -> bytes:
+    """The hash by which repeats are recognised."""
+    return hashlib.blake2b(X.tobytes() + repr(labels).encode(), digest_size=16).digest()
+
+
+def decide_event(row: Decided) -> dict[str, Any]:
     """A decision as JSON has it."""
+    decision = row.decision
     told = decision.to_dict()
-    return {
+    event = {
         "seq": decision.seq,
         "kind": "decide",
         "id": decision.id,
-        "at": at,
-        "wall": wall,
-        "context": context,
-        "actions": list(offered),
-        "vectors": None if vectors is None else vectors.tolist(),
+        "at": row.at,
+        "wall": row.wall,
+        "context": row.context,
+        "actions": list(row.offered),
+        "vectors": None if row.vectors is None else row.vectors.tolist(),
         "index": decision.index,
         "x": told["action"],
         "level": decision.level,
@@ -76,105 +132,94 @@ def decide_event(
         "holdout": decision.holdout,
         "answer": {name: told[name] for name in (*ANSWER, "certified", "label")},
     }
+    if row.items is not None:
+        event["items"] = list(row.items)
+    if row.policies is not None:
+        event["policies"] = dict(row.policies)
+    return event if row.hash is None else {**event, "hash": row.hash.hex()}
 
 
-def event_of(row: Any) -> dict[str, Any]:
+def decided(event: Mapping[str, Any], dim: int) -> Decided:
+    """The event of a decision, from what JSON has; a ``ValueError`` if it cannot be one."""
+    answer, vectors = event["answer"], event["vectors"]
+    if None in event["x"]:
+        raise ValueError(
+            f"x must be there, got event {event['seq']}, whose vectors were blanked; "
+            "Deployment.open begins at a snapshot after it"
+        )
+    known = [answer[word] for word in (*ANSWER, "certified", "label")]
+    X = None if vectors is None else floats("vectors", vectors)
+    told = bytes.fromhex(event["hash"]) if "hash" in event else None
+    decision = decision_of(event, known, floats("x", event["x"]), dim)
+    at = check.real("at", event["at"])
+    context, items = event["context"], event.get("items")
+    policies = policies_of(event, len(event["actions"]))
+    return Decided(decision, at, event["wall"], context, event["actions"], X, told, items, policies)
+
+
+def policies_of(event: Mapping[str, Any], n: int) -> dict[str, int | None] | None:
+    """What functions would have taken, each row checked."""
+    told = event.get("policies")
+    if told is None:
+        return None
+    return {
+        name: None if k is None else check.count("policies", k, least=0, most=n - 1)
+        for name, k in told.items()
+    }
+
+
+def decision_of(event: Mapping[str, Any], answer: Sequence[Any], x: Array, dim: int) -> Decision:
+    """The decision of an event, each part of which is checked."""
+    check.require(x.shape == (dim,), "x", f"{dim} numbers", x.shape)
+    *numbers, certified, name = answer
+    mean, width, ucb, lcb, certificate = map(from_json, numbers)
+    propensity = event["propensity"]
+    return Decision(
+        label("id", event["id"]),  # type: ignore[arg-type]
+        check.count("index", event["index"], least=0),
+        read_only(x.copy()),
+        check.count("level", event["level"], least=0),
+        *(mean, width, ucb, lcb, certificate),
+        check.flag("certified", certified),
+        None if name is None else label("label", name),
+        None if propensity is None else check.real("propensity", propensity),
+        check.flag("holdout", event["holdout"]),
+        check.count("seq", event["seq"]),
+    )
+
+
+# -- events inside and outside -----------------------------------------------------------------------
+
+
+def event_of(row: Event) -> dict[str, Any]:
     """An event as JSON has it, from what a deployment keeps of it."""
-    return decide_event(*row) if type(row) is tuple else row
+    return decide_event(row) if isinstance(row, Decided) else row
 
 
-def copied(row: Any) -> dict[str, Any]:
+def copied(row: Event) -> dict[str, Any]:
     """The same, which the caller may change: the log stays as it is."""
     event = event_of(row)
     found: dict[str, Any] = copy.deepcopy(event) if event["kind"] == "spec" else plain("event", event)
     return found
 
 
-def _decision(event: Mapping[str, Any]) -> Decision:
-    answer = event["answer"]
-    x = np.array(event["x"], dtype=np.float64)
-    mean, width, ucb, lcb, certificate = (from_json(answer[name]) for name in ANSWER)
-    said = (mean, width, ucb, lcb, certificate, answer["certified"], answer["label"])
-    return Decision(0, event["index"], read_only(x), event["level"], *said)
+def row_of(event: Mapping[str, Any], dim: int) -> Event:
+    """What a deployment keeps of an event, from what JSON has."""
+    check.require(isinstance(event, Mapping), "event", "a dict", event)
+    kind = event.get("kind")
+    check.require(kind in KINDS, "kind", "one of those of a deployment", kind)
+    return decided(event, dim) if kind == "decide" else dict(event)
 
 
-def fold(
-    events: Iterable[Mapping[str, Any]], *, start: Any = None, agent: type[Any] | None = None
-) -> BanditAgent:
-    """The agent that a log leads to: what was released is learned in order, at the levels that were logged.
-
-    Args:
-        events: of a deployment, from the first one on, as dicts (one JSON object per line of a file).
-        start: the agent that the deployment was made with, if it had learned before.
-        agent: its class, for one of your own.
-
-    Example:
-        >>> from unipac import Deployment, OFUL
-        >>> deployment = Deployment(OFUL(2))
-        >>> decision = deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]], id="a")
-        >>> first = deployment.reward("a", 1.0)
-        >>> fold(deployment.events()).digest() == deployment.agent.digest()
-        True
-    """
-    rows = iter(events)
-    spec = next(rows, None)
-    if spec is None or spec["kind"] != "spec":
-        raise ValueError("events must begin with the specification, got others or none")
-    empty = made(current_spec(spec), agent)
-    now: Any = empty
-    if spec["start"] is not None:
-        sound = isinstance(start, BanditAgent) and start.digest() == spec["start"]
-        check.require(sound, "start", "the agent that the deployment was made with", start)
-        now = start._clone()
-    # What waits: by id the agent's id (None: learns nothing), and the reward once it came.
-    waiting: dict[Any, list[Any]] = {}
-    order: deque[tuple[int, Any]] = deque()
-
-    def teach(id_: Any) -> None:
-        number, value = waiting.pop(id_)
-        if number is None:
-            return
-        value = spec["default"] if value is None else value
-        if value is None:
-            now.forget(number)
-            return
-        now.update(number, value)
-
-    for event in rows:
-        kind = event["kind"]
-        if kind == "decide":
-            number = now._ledger.adopt(_decision(event), now.certified)
-            if event["holdout"]:
-                now.forget(number)
-                number = None
-            waiting[event["id"]] = [number, None]
-            order.append((event["seq"], event["id"]))
-        elif kind == "reward":
-            waiting[event["id"]][1] = event["value"]
-            if spec["window"] is None:
-                teach(event["id"])
-        elif kind == "release":
-            while order and order[0][0] <= event["through"]:
-                _, id_ = order.popleft()
-                if id_ in waiting:
-                    teach(id_)
-        elif kind == "forget":
-            number, _ = waiting.pop(event["id"])
-            if number is not None:
-                now.forget(number)
-        elif kind == "refute":
-            now._ledger.sound = False
-        elif kind == "restart":
-            now = type(empty)(**empty.parameters)
-            for entry in waiting.values():
-                entry[0] = None
-        else:
-            raise ValueError(f"events must be of a kind that is known, got {kind!r}")
-    found: BanditAgent = now
-    return found
+def matrix(name: str, told: Any, dim: int) -> Array:
+    """Vectors of an event as an array of finite numbers, (n, d)."""
+    X = floats(name, told)
+    check.require(X.ndim == 2 and X.shape[1] == dim and len(X) > 0, name, f"rows of {dim} numbers", X.shape)
+    return np.ascontiguousarray(X)
 
 
-def spec_event(agent: Any, fresh: bool, features: str | None, **settings: Any) -> dict[str, Any]:
-    """The first line of a log."""
-    told = {"seq": 0, "kind": "spec", "unipac": unipac.__version__, "version": VERSION, **specified(agent)}
-    return {**told, "start": None if fresh else agent.digest(), "features": features, **settings}
+def reward_value(name: str, value: Any) -> float:
+    """Check a reward and return it as a number that an agent accepts."""
+    number = check.real(name, value)
+    check.require(abs(number) <= LARGEST_REWARD, name, f"within ±{LARGEST_REWARD:g}", value)
+    return number

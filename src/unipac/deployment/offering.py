@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from operator import delitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unipac._actions import Actions, Label
 from unipac._arrays import Array
-from unipac._atomic import Change
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import DECIDED, chosen as prepared
 from unipac.bandits.protocol.records import Decision
 from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
-from unipac.features.tables import plain, row_of
+from unipac.features.tables import is_frame, plain, row_of
+
+
+class Offer(NamedTuple):
+    """What is offered, and what the log has of it."""
+
+    X: Array
+    labels: tuple[Label, ...] | None
+    vectors: Array | None
+    """For the log, if features do not tell them."""
+    items: list[Any] | None
+    """For the log, the features of the actions, if they tell the vectors."""
+    context: Any
+    """For the log."""
 
 
 def offer(
-    agent: BanditAgent, features: Features | None, context: Any, actions: Any, exclude: Collection[Label]
-) -> tuple[Array, tuple[Label, ...] | None, Array | None, Any]:
-    """The vectors that are offered, their labels, the vectors for the log if it needs them, the context for the log."""
+    agent: BanditAgent,
+    features: Features | None,
+    context: Any,
+    actions: Any,
+    exclude: Collection[Label],
+    written: bool,
+) -> Offer:
+    """What is offered in a decision; ``written`` if the log has the features, so that they tell vectors again."""
     if features is not None:
+        given = actions
+        if written and is_frame(actions):
+            actions = dict(zip(*features._offered(actions), strict=True))
         offered = features(context, actions, exclude)
         alone = features.needs_ids_alone and not isinstance(actions, Mapping)
         array = context is None or isinstance(context, (list, tuple, np.ndarray))
@@ -34,7 +53,12 @@ def offer(
         X = action_array("actions", offered.vectors, agent.dim)
         if agent.action_norm < 1.0:  # features have norm 1 at most
             check_norms("actions", X, agent.action_norm)
-        return X, offered.labels, None if alone else X, kept
+        items = None
+        if not alone and written and isinstance(actions, Mapping):
+            whole = given is actions
+            items = [plain("actions", dict(row_of("actions", actions[key])) if whole else actions[key])
+                     for key in offered.labels]  # fmt: skip
+        return Offer(X, offered.labels, None if alone or items is not None else X, items, kept)
     labels = actions.labels if type(actions) is Actions else None
     given = agent.fixed_actions if actions is None else actions
     X = action_array("actions", given.vectors if labels is not None else given, agent.dim).copy()
@@ -43,7 +67,7 @@ def offer(
         left = [k for k, name in enumerate(names) if name not in excluded]
         X, labels = X[left], None if labels is None else tuple(labels[k] for k in left)
     check_norms("actions", X, agent.action_norm)
-    return X, labels, X, plain("context", context)
+    return Offer(X, labels, X, None, plain("context", context))
 
 
 def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
@@ -78,11 +102,8 @@ class Chosen(NamedTuple):
 
     told: Decision
     """By the agent, or of an action that was drawn; its id is that of the agent's choice."""
-    number: int | None
-    """The id under which the agent waits for the reward; None if the action was drawn."""
+    drawn: bool
     propensity: float | None
-    changes: Sequence[Change]
-    """What makes it."""
     refutes: bool
     """Whether it refutes the assumptions."""
 
@@ -96,7 +117,5 @@ def chosen(
     k = drawn(holdout, seed, number, len(X))
     known = None if agent.draws else propensity(holdout, len(X), choice.index, k)
     if k is None:
-        return Chosen(choice, choice.id, known, changes, refutes)
-    ledger = agent._ledger
-    given_up = (delitem, ledger.pending, choice.id), (setattr, ledger, "surplus", ledger.surplus + 1)
-    return Chosen(looked_up(agent, X, labels, k, choice), None, known, (*changes, *given_up), refutes)
+        return Chosen(choice, False, known, refutes)
+    return Chosen(looked_up(agent, X, labels, k, choice), True, known, refutes)

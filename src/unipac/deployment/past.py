@@ -10,8 +10,10 @@ import numpy as np
 
 from unipac import _checks as check
 from unipac._actions import Label, label
+from unipac._atomic import commit
 from unipac._storage import VERSION
 from unipac.deployment import log, offering
+from unipac.deployment.comparing import Comparisons
 from unipac.deployment.drift import Alarm, alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry
 
@@ -47,7 +49,10 @@ class _Past:
         self.closed: OrderedDict[Label, _Known] = OrderedDict()
         self.decided = self.learned = 0
         self.fresh = False
+        self.verdicts: dict[str, Any] = {}
+        """What is watched, with the verdict if there is one."""
         self.time = 0.0
+        self.comparisons = Comparisons()
         self.alarm: Alarm = alarm_for(d._agent, d._alpha)
 
     def take(self, event: Any) -> None:
@@ -73,8 +78,16 @@ class _Past:
         elif kind == "forget":
             self.waiting[event["id"]].value = None
             self._close(event["id"], None)
+        elif kind == "compare":
+            commit(self.comparisons.registered(event["name"], event["policy"], event["reward_range"]))
+        elif kind == "absorb":
+            self.learned += len(event["rewards"])
+        elif kind in ("watch", "unwatch", "ask"):
+            self._watch(event)
         elif kind == "restart":
             self.fresh, self.learned = True, 0
+            commit(self.comparisons.restarted())
+            self.verdicts = dict.fromkeys(self.verdicts)
             self.alarm = alarm_for(self.d._agent, self.d._alpha)
             for known in self.waiting.values():
                 known.taught = False
@@ -82,6 +95,17 @@ class _Past:
             self.spec, self.fresh = event, event["start"] is None
         else:
             check.require(kind == "refute" and not self.d.consistent, "kind", "one of a deployment", kind)
+
+    def _watch(self, event: Any) -> None:
+        kind, seq = event["kind"], event["seq"]
+        check.require(not event.get("refutes") or not self.d.consistent, "refutes", "as the agent", kind)
+        if kind == "watch":
+            told = event["verdict"]
+            self.verdicts[event["name"]] = None if told is None else [*told, seq]
+        elif kind == "unwatch":
+            del self.verdicts[event["name"]]
+        else:
+            self.verdicts |= {name: [*told, seq] for name, told in event["verdicts"].items()}
 
     def _decide(self, event: Any) -> None:
         """Draws and propensities are functions of (seed, number of the decision)."""
@@ -99,9 +123,12 @@ class _Past:
         check.require(sound, "propensity", "that of the seed and the number of the decision", propensity)
         self.waiting[key] = _Known(event)
         self.decided += 1
+        if self.comparisons.policies:
+            commit(self.comparisons.decided(log.decided(event, d._agent.dim), d.holdout))
 
     def _close(self, key: Label, value: float | None) -> None:
         known = self.closed[key] = self.waiting.pop(key)
+        commit(self.comparisons.closed(known.event["seq"], value)[0])
         if len(self.closed) > REMEMBERED:
             self.closed.popitem(last=False)
         if known.taught and value is not None:
@@ -124,18 +151,23 @@ class _Past:
             check.require(list(held) == list(known), "decisions", "those of the log, in its order", len(held))
             for entry, one in zip(held.values(), known.values(), strict=True):
                 self._check_entry(entry, one, held is d._entries)
+        held = {name: one.verdict and list(one.verdict) for name, one in d._watches.items()}
+        check.require(held == self.verdicts, "watches", "the sets and verdicts of the log", list(held))
+        told, arrays = self.comparisons.saved()
+        held, found = d._comparisons.saved()
+        same = held == told and all(np.array_equal(found[name], arrays[name]) for name in arrays)
+        check.require(same, "comparisons", "those that the log leads to", list(d._comparisons.policies))
         self._check_alarm()
 
     def _check_entry(self, entry: Entry, known: _Known, waits: bool) -> None:
         event, window = known.event, self.d.window
-        told = log.decide_event(entry.decision, event["at"], event["wall"], None, (), None)
+        told = log.decide_event(log.Decided(entry.decision, event["at"], event["wall"], None, (), None, None))
         names = ("id", "seq", "index", "x", "level", "propensity", "holdout", "answer")
         same = all(told[name] == event[name] for name in names) and entry.value == known.value
         closes = event["at"] + window if waits and window is not None else None
         same = same and entry.closes == closes and (entry.number is not None) == (waits and known.taught)
         if entry.number is not None and same:
-            own = self.d._agent._ledger.pending[entry.number]
-            same = own.to_dict() == entry.decision._replace(id=own.id, propensity=None, seq=0).to_dict()
+            same = self.d._agent._ledger.pending[entry.number] is entry.decision
         check.require(same, "decisions", "as the log tells them", event["id"])
 
     def _check_alarm(self) -> None:

@@ -102,7 +102,7 @@ class Numbers(Encoder):
         values = floats("context", row)
         if values.shape != (self.length,):
             raise ValueError(f"context must be an array of shape ({self.length},), got {values.shape}")
-        if not np.isfinite(values).all():
+        if not math.isfinite(values.sum()) and not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(f"context must be finite, got context[{bad}] = {values[bad]}")
         made = np.ones(self.length + self.constant)

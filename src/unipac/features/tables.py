@@ -95,6 +95,10 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
         return value
     if kind is dict:
         return _plain_dict(name, value, depth)
+    if kind is np.ndarray and value.dtype == np.float64 and value.ndim == 1:
+        numbers = value.tolist()
+        if math.isfinite(sum(numbers)):  # then all are
+            return numbers
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value):

@@ -132,7 +132,8 @@ class _Book:
         elif kind == "forget":
             self._close(self._waiting(event), None)
         else:
-            sound = isinstance(kind, str) and kind in ("refute", "restart", "spec")
+            others = ("refute", "restart", "spec", "absorb", "watch", "unwatch", "ask", "compare")
+            sound = isinstance(kind, str) and kind in others
             check.require(sound, "kind", "one of those of a deployment", kind)
 
     def _waiting(self, event: Mapping[str, Any]) -> _Decision:
@@ -181,7 +182,10 @@ def _vectors(known: _Decision, features: Features | None) -> Array:
             raise ValueError(
                 f"features must be given, as decision {known.id!r} has context and ids but no vectors, got None"
             )
-        made = features(_field(known.event, "context"), _field(known.event, "actions"))
+        actions, items = _field(known.event, "actions"), known.event.get("items")
+        if items is not None:
+            actions = dict(zip(actions, items, strict=True))
+        made = features(_field(known.event, "context"), actions)
         vectors = getattr(made, "vectors", made)
     return offered_vectors(vectors, known.index)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -26,12 +27,14 @@ _NUMBER_BEGUN = (".", "e", "E", "e-", "e+", "E-", "E+")
 
 
 def read(path: str | os.PathLike[str], *, features: Features | None = None) -> Log:
-    r"""The log in a file: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
+    r"""The log in a file or folder: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
+
+    A folder is the log that ``Deployment(log=)`` writes; it may be written meanwhile.
 
     A last line that was cut, as by a crash while it was written, is left out with a ``RuntimeWarning``.
 
     Args:
-        path: path of the file.
+        path: path of the file, or of the folder.
         features: for events without vectors, the map that made them: ``features(context, actions)`` returns an (n, d)
             array, or an object with ``vectors``. By default the map in the first event, if there is one.
 
@@ -51,6 +54,14 @@ def read(path: str | os.PathLike[str], *, features: Features | None = None) -> L
     """
     check.require(isinstance(path, (str, os.PathLike)), "path", "a path", path)
     place = Path(path)
+    if place.is_dir():
+        found = importlib.import_module("unipac.deployment.reading").events(
+            place
+        )  # which is above this package
+        try:
+            return log_of(((f"event {event['seq']}", event) for event in found), features)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
     known = place.suffix in (*LINES, ".parquet")
     check.require(known, "path", f"one of {', '.join(LINES)} or .parquet", str(place))
     if place.suffix == ".parquet" and importlib.util.find_spec("polars") is None:

@@ -192,3 +192,26 @@ def _log_mixture(bets: Array, log_priors: Array, products: Array, logs: Array, e
         term = log_priors[k] + logs[k] + math.log(products[k]) + bets[k] * excess
         total += math.exp(term - largest)
     return largest + math.log(total)
+
+
+@jit
+def bet_on(
+    x: float,
+    z: float,
+    scale: float,
+    bets: Array,
+    rooms: Array,
+    log_priors: Array,
+    before: Array,
+    after: Array,
+) -> float:
+    """Write the log of the wealth of bets that a mean is above 0, after one more round; the log of the mixture.
+
+    Given the past, x >= −2 has a mean of at most 0, and z >= −W the mean 0; ``scale`` is 1/W, and ``rooms`` are
+    0.98/l − 2. Then the mixture is a nonnegative supermartingale.
+    """
+    for k in range(bets.size):
+        share = min(1.0, rooms[k] * scale)
+        after[k] = before[k] + math.log1p(bets[k] * (x + share * z))
+    nothing = 0.0
+    return _log_mixture(bets, log_priors, np.ones(bets.size), after, nothing)

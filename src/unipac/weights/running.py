@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from unipac import _checks as check, _storage as storage
 from unipac._arrays import Array
+from unipac._atomic import Change
 from unipac._inputs import floats
 from unipac.weights import kernels
 
@@ -178,6 +179,17 @@ class RunningMean:
             n = math.nan if rest[3] is None else self._one_scaled("other_expected", n)
         kernels.add_one(w, r, v, f, m, n, self.difference, guided, W, self._bets, self._rooms, *self._state)
 
+    def change(self, weight: float, reward: float, other: float, largest: float) -> Change:
+        """What taking one round of a difference changes, for ``unipac._atomic.commit``; nothing is taken yet."""
+        told = weight, self._one_scaled("reward", reward), other, 0.0, 0.0, 0.0, True, False, largest
+        return (kernels.add_one, *told, self._bets, self._rooms, *self._state)
+
+    @property
+    def decided(self) -> float:
+        """The mean reward so far of the other policy, in [0, 1], with a first guess that counts as one round."""
+        t = self._state.totals
+        return float((t[kernels.OTHER_EARNED] + kernels.PRIOR) / (t[kernels.OTHER_WEIGHTS] + 1.0))
+
     def _scaled(self, name: str, x: Array) -> Array:
         """Rewards or guesses, scaled to [0, 1]."""
         low, high = self.reward_range
@@ -295,15 +307,18 @@ class RunningMean:
 
         A file that another object or process wrote is replaced only with ``replace``.
         """
+        replace = check.flag("replace", replace)
+        with self._files.lock:
+            storage.write(path, *self.described(), files=self._files, replace=replace, verify=_check)
+
+    def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Header and arrays of a file; `made` is the way back."""
         told = {
             "reward_range": list(self.reward_range),
             "largest_weight": self.largest_weight,
             "difference": self.difference,
         }
-        replace = check.flag("replace", replace)
-        with self._files.lock:
-            header, arrays = {"kind": KIND, "parameters": told}, self._state._asdict()
-            storage.write(path, header, arrays, files=self._files, replace=replace, verify=_check)
+        return {"kind": KIND, "parameters": told}, self._state._asdict()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunningMean:
@@ -315,34 +330,34 @@ class RunningMean:
         """
         header, arrays, stated = storage.read_all(path)
         try:
-            made = _made(header, arrays)
+            found = made(header, arrays)
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"path must be that of a running mean, got {os.fspath(path)!r} ({error})"
             ) from None
-        made._files.note(path, stated)
-        return made
+        found._files.note(path, stated)
+        return found
 
 
 def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Refuse what was written unless it can be read."""
-    _made(header, arrays)
+    made(header, arrays)
 
 
-def _made(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RunningMean:
+def made(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RunningMean:
     """The bound of a file; a ``ValueError``, ``KeyError`` or ``TypeError`` if there is none in it."""
     check.require(header.get("kind") == KIND, "kind", KIND, header.get("kind"))
-    made = RunningMean(**header["parameters"])
+    found = RunningMean(**header["parameters"])
     state = Totals(**arrays)
-    for field, model in made._state._asdict().items():
+    for field, model in found._state._asdict().items():
         values = getattr(state, field)
         sound = values.dtype == model.dtype and values.shape == model.shape
         sound = (
             sound and bool(np.isfinite(values).all()) and (field != "products" or bool((values > 0).all()))
         )
         check.require(sound, field, "sound", values)
-    made._state = state
-    return made
+    found._state = state
+    return found
 
 
 def _column(name: str, values: ArrayLike, rounds: int | None = None) -> Array:

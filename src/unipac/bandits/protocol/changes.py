@@ -57,8 +57,14 @@ def rewarded(
     scale: float | None = None,
 ) -> list[Change]:
     """What the reward of a decision changes; the arguments are checked, apart from the decision."""
+    return taught(agent, agent._ledger.waiting(decision), value, times, scale)
+
+
+def taught(
+    agent: BanditAgent, waiting: Decision, value: float, times: int = 1, scale: float | None = None
+) -> list[Change]:
+    """What the reward of a decision that waits under its id changes."""
     ledger = agent._ledger
-    waiting = ledger.waiting(decision)
     if ledger.rounds + times > check.LARGEST_COUNT:
         ledger.check_total("times", times)
     place = ledger.place(waiting.id)
@@ -77,8 +83,12 @@ def rewarded(
 
 def forgotten(agent: BanditAgent, decision: Decision | SupportsIndex) -> list[Change]:
     """What giving up a decision changes."""
+    return given_up(agent, agent._ledger.waiting(decision).id)
+
+
+def given_up(agent: BanditAgent, id_: int) -> list[Change]:
+    """What giving up the decision that waits under this id changes."""
     ledger = agent._ledger
-    id_ = ledger.waiting(decision).id
     return [(delitem, ledger.pending, id_), (setattr, ledger, "surplus", ledger.surplus + 1)]
 
 

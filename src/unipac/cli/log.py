@@ -1,0 +1,94 @@
+"""``unipac log``: what is in the log of a deployment, whether it is whole, and where it leads."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unipac.cli.console import err, out, safe
+from unipac.cli.exits import USAGE
+
+
+def show_log(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a deployment's log. Example: unipac log router.", show_default=False
+        ),
+    ],
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Check every record and the chain. Example: unipac log router --verify."
+        ),
+    ] = False,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Apply all events, compare with the snapshots, print the digest. Example: --replay.",
+        ),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the rounds whose reward is final as a table. Examples: --export rounds.parquet, or "
+            "--export parquet, which is LOG.parquet beside the folder.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show what is in the log of a deployment; a deployment may write it meanwhile.
+
+    Example: unipac log router --verify
+    """
+    try:
+        said = _exported(log, export) if export else _replayed(log) if replay else _shown(log, verify)
+    except (OSError, ValueError) as error:
+        err.print(f"unipac: {safe(error)}", soft_wrap=True)
+        raise typer.Exit(USAGE) from error
+    out.print(safe(said), soft_wrap=True)
+
+
+def _shown(log: Path, verify: bool) -> str:
+    from unipac.deployment import reading
+
+    found = reading.described(log)
+    if verify:
+        whole = f"{found['events']:,} events in {found['segments']} segments are whole"
+        return f"{whole}; the chain ends in {found['chain']}"
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found["kinds"].items()))
+    last = "never" if found["last"] is None else f"{datetime.fromtimestamp(found['last']):%Y-%m-%d %H:%M:%S}"
+    snapshots = ", ".join(f"{seq:,}" for seq in found["snapshots"]) or "none"
+    return "\n".join((
+        f"agent      {found['agent']}, window {found['window']}",
+        f"events     {found['events']:,}: {kinds}",
+        f"last       {last}",
+        f"segments   {found['segments']}, {found['bytes']:,} bytes",
+        f"snapshots  {snapshots}",
+        f"blanked    {found['blanked']:,}",
+    ))  # fmt: skip
+
+
+def _replayed(log: Path) -> str:
+    from unipac.deployment import reading
+
+    made, passed = reading.replayed(log)
+    known = f"; as the snapshots at {', '.join(f'{seq:,}' for seq in passed)} say" if passed else ""
+    return f"{made._seq:,} events lead to {made.digest()}{known}\n{made!r}"
+
+
+def _exported(log: Path, target: Path) -> str:
+    import polars
+
+    from unipac import logs
+
+    if str(target) == "parquet":
+        target = log.with_name(f"{log.resolve().name}.parquet")
+    found: Any = logs.read(log)
+    polars.DataFrame(found.to_dict()).write_parquet(target)
+    return f"{len(found):,} rounds in {target}"

@@ -1,0 +1,110 @@
+"""Where the events of a deployment go: one small interface, whatever lies beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from unipac._actions import Label
+
+
+class Record(NamedTuple):
+    """An event for a store, in three parts; of the last two, what is personal can be blanked."""
+
+    seq: int
+    kind: str
+    id: Label | None
+    """That of a decision, in its ``decide`` event."""
+    wall: float | None
+    """Seconds since 1970 at a decision."""
+    rest: bytes
+    """JSON: everything else."""
+    context: bytes | None
+    """JSON; empty if there is none, None if it was blanked."""
+    vectors: bytes | None
+    """Vectors as base64 of little-endian float64, separated by spaces; empty if there are none, None if blanked."""
+
+
+class Found(NamedTuple):
+    """A closed decision."""
+
+    record: Record
+    value: float | None
+    """Its reward; None if none was recorded."""
+    offer: Record | None
+    """The record of its actions, if the decision names them."""
+
+
+class Position(NamedTuple):
+    """A place in the log, right after an event."""
+
+    seq: int
+    """The number of the event; −1 before the first."""
+    segment: int
+    offset: int
+    chain: bytes
+    """What the next record follows on."""
+
+
+@runtime_checkable
+class Store(Protocol):
+    """An append-only log of one writer; errors of the system are ``OSError`` and leave the log as it was."""
+
+    closing: dict[Label, float | None]
+    """Decisions that were closed, with their rewards: a deployment writes here, ``find`` must know them."""
+    segment: int
+    """A number; what is named by a hash is written anew when it changes."""
+
+    def ready(self) -> None:
+        """Before a call that appends: raise if the log is closed; perhaps begin a new segment."""
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records, all or none; they are read again after a crash of the process."""
+
+    def sync(self) -> None:
+        """Bring what was appended to the disk itself; if that fails, the log is closed."""
+
+    def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
+        """The records of all events after this one (−1: all), checked; perhaps from a position that lies before.
+
+        The records of actions that these events name come as well. A new store is read to its end before it is written.
+        """
+
+    def reconcile(self) -> None:
+        """After an interrupted ``append``: its records are there, all or none."""
+
+    def find(self, id: Label) -> Found | None:  # noqa: A002
+        """The closed decision of this id, if there is one."""
+
+    def indexed(self) -> int:
+        """``find`` knows all that was closed up to this event, without being told again."""
+
+    def index_anew(self) -> None:
+        """Forget what was closed: the log is read from its beginning, and ``closing`` filled again."""
+
+    def flush(self) -> None:
+        """Keep what is in ``closing``."""
+
+    def position(self) -> Position:
+        """Where the log ends."""
+
+    def places(self) -> dict[Label, int]:
+        """For all decisions that wait, and perhaps others, what the store needs to find them again."""
+
+    def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
+        """These decisions wait, at this position; what is read from there on is noted by the store itself."""
+
+    def keep(self, snapshot: bytes, position: Position) -> None:
+        """Keep a snapshot of the deployment at a position, and perhaps drop older ones."""
+
+    def snapshots(self) -> Iterator[tuple[int, bytes]]:
+        """The snapshots that are kept, newest first, each with the number of its last event."""
+
+    def trim(self, before: float, through: int) -> int:
+        """Blank contexts and offered vectors of decisions before a time, and vectors taken up to an event; how many."""
+
+    def leave(self, why: str) -> None:
+        """Write nothing any more, and say why to all who try."""
+
+    def shut(self) -> None:
+        """Sync, and let another writer take over."""

@@ -1,0 +1,44 @@
+"""Personal data leaves a segment: contexts and vectors are blanked, their digests stay in the chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unipac import _storage as storage
+from unipac._actions import Label
+from unipac.deployment import lines
+
+
+def trim(path: Path, before: float, through: int) -> tuple[int, list[tuple[Label, int, int]]]:
+    """Blank contexts of decisions before a time, and vectors of those up to an event that are.
+
+    Returns:
+        how many decisions lost something; and of all that moved (id, offset before, offset after).
+    """
+    count, made = 0, []
+    moved: list[tuple[Label, int, int]] = []
+    with open(path, "rb") as file:
+        first = file.readline()
+        chain = lines.begun(first)[2]
+        made.append(first)
+        at = offset = len(first)
+        for line in file:
+            try:
+                told, record = lines.parts(line), lines.read(line, chain).record
+            except ValueError as error:
+                raise ValueError(
+                    f"log must be as it was written, got {path.name}, byte {at}: {error}"
+                ) from None
+            _, rest, context, vectors = told
+            if record.kind == "decide" and (record.wall or 0.0) < before:
+                left = lines.blanked(context), lines.blanked(vectors) if record.seq <= through else vectors
+                count += left != (context, vectors)
+                context, vectors = left
+            new, chain = lines.joined(rest, context, vectors, chain)
+            if offset != at and record.id is not None:
+                moved.append((record.id, at, offset))
+            at, offset = at + len(line), offset + len(new)
+            made.append(new)
+    if count:
+        storage.write_atomically(path, b"".join(made))
+    return count, moved if count else []
