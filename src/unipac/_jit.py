@@ -60,7 +60,9 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
     if numba.config.DISABLE_JIT:
         return function
-    compiled = Kernel(function, {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options})
+    compiled = Kernel(
+        function, {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    )
     with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
         compiled._cache = _Kept(function)
     return cast(Callable[P, T], compiled)

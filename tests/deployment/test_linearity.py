@@ -163,3 +163,33 @@ def test_what_it_watches():
         assert alarm.sums.last[0] == 0.0
     assert linearity.alarm_for(unipac.NestedOFUL(2, misspecification=(0.0, 0.3)), 0.01).rules.zeta == 0.3
     assert not linearity.alarm_for(unipac.LinUCB(2), 0.01).watches
+
+
+def test_a_deployment_watches_linearity(tmp_path):
+    """Rewards with a square of .4 and noise .1, means well inside their range: the sets cannot tell, the alarm does."""
+    rng = np.random.default_rng(0)
+    agent = unipac.Guarded(unipac.LinUCB(2), noise=0.1, norm=2.0, reward_range=(-2.0, 2.0))
+    d = unipac.Deployment(agent, drift=0.0, clock=lambda: 0.0)
+    for k in range(1500):
+        z = rng.uniform(-1.0, 1.0, 3)
+        decision = d.decide(None, np.column_stack([np.ones(3), z]) / math.sqrt(2.0), id=k)
+        u = decision.action[1] * math.sqrt(2.0)
+        d.reward(k, 0.4 * u * u + 0.1 * rng.standard_normal())
+        if d.linearity.alarm:
+            break
+    assert d.linearity.alarm
+    assert d.consistent
+    assert 0.0 < d.linearity.least < 0.4
+    assert unipac.Deployment.replay(d.events()).digest() == d.digest()
+    d.save(tmp_path / "d")
+    assert unipac.Deployment.load(tmp_path / "d").linearity == d.linearity
+    d.restart()
+    assert not d.linearity.alarm
+
+
+def test_large_vectors_are_not_tested_unless_one_asks():
+    told = [unipac.Deployment(unipac.OFUL(dim), linearity=alpha).events()[0]["linearity"]
+            for dim, alpha in ((64, None), (65, None), (65, 0.02), (2, 0.0))]  # fmt: skip
+    assert told == [0.01, 0.0, 0.02, 0.0]
+    with pytest.raises(ValueError, match="linearity must be from 0 to less than 1"):
+        unipac.Deployment(unipac.OFUL(2), linearity=1.0)

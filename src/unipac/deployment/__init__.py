@@ -28,6 +28,7 @@ __all__, __getattr__, __dir__ = _lazy.names(
         "deployment.drift": "Drift",
         "deployment.errors": "Closed Conflict Full LogClosed Unknown",
         "deployment.folding": "fold",
+        "deployment.linearity": "Linearity",
         "deployment.watching": "Settled",
     },
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -19,12 +18,24 @@ from unipac._actions import Actions, Label
 from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
-from unipac.deployment import calls, files, holding, log as log_, logged, opening, replaying, snapshots
+from unipac.deployment import (
+    calls,
+    files,
+    holding,
+    linearity as linearity_,
+    log as log_,
+    logged,
+    opening,
+    replaying,
+    settings,
+    snapshots,
+)
 from unipac.deployment.comparing import Advantage, Comparisons, Policy
 from unipac.deployment.drift import Drift, alarm_for
 from unipac.deployment.entries import Entries
 from unipac.deployment.errors import Unknown
-from unipac.deployment.log import Event, reward_value
+from unipac.deployment.linearity import Linearity
+from unipac.deployment.log import Event
 from unipac.deployment.store import Store
 from unipac.deployment.uptime import Uptime
 from unipac.deployment.watching import Settled, Watches
@@ -61,6 +72,7 @@ class Deployment:
         holdout: the probability that an action is drawn at random, uniformly; nothing is learned from these.
         seed: of the holdout; None for one that nobody can foresee. The first event of the log has it.
         drift: α of the drift alarm, 0 for none.
+        linearity: α of the alarm of linearity, 0 for none; by default 0.01 up to dimension 64.
         max_pending: the most decisions that may wait.
         clock: seconds that never go back; downtime and the clock on the wall do not count. A call at which it tells
             no number, or a time 3,000 years on, is refused.
@@ -81,27 +93,18 @@ class Deployment:
         holdout: float = 0.0,
         seed: int | None = None,
         drift: float = 0.01,
+        linearity: float | None = None,
         max_pending: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
         log: str | os.PathLike[str] | Store | None = None,
         sync: str = "second",
         retention: float | timedelta | None = None,
     ) -> None:
-        fits = isinstance(agent, BanditAgent) and not agent.pending
-        check.require(fits, "agent", "a bandit agent without pending decisions", agent)
-        if features is not None:
-            fits = isinstance(features, Features) and features.dim == agent.dim
-            check.require(fits, "features", f"a map of unipac.features with dim {agent.dim}", features)
-        seconds = window.total_seconds() if isinstance(window, timedelta) else window
-        self.window = None if seconds is None else check.positive("window", seconds)
-        self.default = None if default is None else reward_value("default", default)
-        self.holdout = check.real("holdout", holdout)
-        check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
-        drawn = secrets.randbits(128) if self.holdout > 0.0 else 0
-        self.seed = drawn if seed is None else check.seed("seed", seed)
-        self._alpha = check.real("drift", drift)
-        check.require(0.0 <= self._alpha < 1.0, "drift", "from 0 to less than 1", drift)
-        self.max_pending = check.count("max_pending", max_pending, most=check.LARGEST_COUNT)
+        told = settings.checked(
+            agent, features, window, default, holdout, seed, drift, linearity, max_pending
+        )
+        self.window, self.default, self.holdout, self.seed = told[:4]
+        self.max_pending, self._settings = told.max_pending, told
         check.require(callable(clock), "clock", "a function", clock)
         self.features = features
         self._lock, self._files = threading.RLock(), Files()
@@ -115,13 +118,11 @@ class Deployment:
         self._watches: Watches = {}
         self._comparisons, self._warned = Comparisons(), ""
         self._functions: dict[str, Policy] = {}
-        self._alarm = alarm_for(self._agent, self._alpha)
-        told = log_.spec_event(
-            agent, agent.digest() == type(agent)(**agent.parameters).digest(), files.features_text(features),
-            window=self.window, default=self.default, holdout=self.holdout, seed=self.seed,
-            drift=self._alpha, max_pending=self.max_pending,
-        )  # fmt: skip
-        self._events: list[Event] = [told]
+        self._alarm = alarm_for(self._agent, told.drift)
+        self._line = linearity_.alarm_for(self._agent, told.linearity)
+        fresh = agent.digest() == type(agent)(**agent.parameters).digest()
+        spec = log_.spec_event(agent, fresh, files.features_text(features), **told._asdict())
+        self._events: list[Event] = [spec]
         self._store: Store | None = None
         self._encoder: Any = None
         self._behind = False  # whether the store may have events that the memory has not
@@ -154,6 +155,12 @@ class Deployment:
         """Whether the unknown parameter seems to have changed: falsely, ever, with probability at most α."""
         with self._lock:
             return self._alarm.state
+
+    @property
+    def linearity(self) -> Linearity:
+        """Whether rewards are seen not to be linear within ζ: falsely, ever, with probability at most α."""
+        with self._lock:
+            return self._line.state
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """The log from event ``after`` + 1 on, each as JSON has it; with 0, from the specification on."""

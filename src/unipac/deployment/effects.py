@@ -17,7 +17,7 @@ from unipac._atomic import Change
 from unipac._inputs import floats
 from unipac.bandits.protocol import play
 from unipac.bandits.protocol.changes import taken_over, twin_of
-from unipac.deployment import comparing, holding
+from unipac.deployment import comparing, holding, linearity
 from unipac.deployment.drift import alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry, chained
 from unipac.deployment.errors import Conflict, Full
@@ -114,7 +114,8 @@ def restart(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
         (setattr, d, "_agent", agent),
         (setattr, d, "_watches", watches),
         (setattr, d, "_asked", 0),
-        (setattr, d, "_alarm", alarm_for(agent, d._alpha)),
+        (setattr, d, "_alarm", alarm_for(agent, d._settings.drift)),
+        (setattr, d, "_line", linearity.alarm_for(agent, d._settings.linearity)),
         *d._comparisons.restarted(),
     ]
 
@@ -226,6 +227,7 @@ def _taught(d: Deployment, entry: Entry, value: float) -> list[Change]:
     return [
         *holding.learned(d._agent, entry.number, entry.decision, value),
         (setattr, d._alarm, "kept", kept),
+        *d._line.after(entry.decision.action, value, entry.decision.seq),
     ]
 
 

@@ -17,13 +17,13 @@ from unipac._warnings import warn
 from unipac.deployment import entries, holding, log, watching
 from unipac.deployment.comparing import Comparisons
 from unipac.deployment.past import check_past
+from unipac.deployment.settings import Settings
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
 Arrays = dict[str, NDArray[Any]]
 MANY = 100_000
 """Above so many decisions ``save`` says that there are logs."""
-SETTINGS = ("window", "default", "holdout", "seed", "drift", "max_pending")
 
 
 def features_text(features: Features | None) -> str | None:
@@ -64,7 +64,7 @@ def copied(d: Any) -> Any:
     refuse_log(d)
     clone = object.__new__(type(d))
     clone.__dict__.update(d.__dict__, _lock=threading.RLock(), _files=storage.Files())
-    for name in ("_alarm", "_closed", "_comparisons", "_entries", "_events", "_uptime"):
+    for name in ("_alarm", "_closed", "_comparisons", "_line", "_entries", "_events", "_uptime"):
         setattr(clone, name, copy.copy(getattr(d, name)))
     clone._agent = copy.copy(holding.full(d._agent))
     holding.share(clone._agent, clone._entries)
@@ -79,6 +79,7 @@ class Whole(NamedTuple):
     pending: list[entries.Entry]
     closed: list[entries.Entry]
     alarm: tuple[dict[str, Any], Arrays]
+    line: Arrays
     watches: watching.Watches
     comparisons: tuple[dict[str, Any], Arrays]
     events: list[Any]
@@ -100,7 +101,8 @@ class Whole(NamedTuple):
             return cls(
                 agents.described(holding.full(d._agent)), d._agent.dim,
                 list(d._entries.values()), list(d._closed.values()),
-                d._alarm.saved(), d._watches, d._comparisons.saved(), d._events.copy(), numbers, d.features,
+                d._alarm.saved(), d._line.saved(), d._watches, d._comparisons.saved(), d._events.copy(),
+                numbers, d.features,
             )  # fmt: skip
 
 
@@ -113,6 +115,7 @@ def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
         arrays |= {f"{name}.{key}": array for key, array in kept.arrays.items()}
         arrays[f"{name}.rows"] = _bytes(kept.rows)
     arrays |= {f"drift.{name}": array for name, array in found.alarm[1].items()}
+    arrays |= {f"line.{name}": array for name, array in found.line.items()}
     rows, sets = watching.saved(found.watches)
     arrays |= {f"watch.{name}": array for name, array in sets.items()}
     arrays |= {f"compare.{name}": array for name, array in found.comparisons[1].items()}
@@ -208,7 +211,7 @@ def made(
     """The deployment that was described."""
     learned = agents._from_file(header["agent"], below("agent.", arrays), agent, {})
     events = _text(arrays["events"])
-    settings = {name: events[0][name] for name in SETTINGS}
+    settings = Settings.told(events[0])
     new = cls(type(learned)(**learned.parameters), features, clock=clock, **settings)
     new._agent, new._events = learned, events
     new._uptime.time = check.nonnegative("time", header["time"])
@@ -221,6 +224,7 @@ def made(
     waiting = {entry.number for entry in new._entries.values()} - {None}
     check.require(waiting == set(learned.pending), "pending", "what the agent waits for", len(waiting))
     new._alarm.restore(header["drift"], below("drift.", arrays))
+    new._line.restore(below("line.", arrays))
     new._watches = watching.restored(header["watches"], below("watch.", arrays), learned.dim, new._seq)
     new._comparisons = Comparisons.restored(header["comparisons"], below("compare.", arrays))
     new._asked = check.count("asked", header["asked"], least=0)

@@ -213,7 +213,7 @@ class Alarm:
         self.watches = alpha > 0.0 and noise > 0.0
         share = math.log(1.0 / alpha) if self.watches else 0.0
         self.rules = Rules(noise, norm, action_norm, share, misspecification)
-        D = length(dim)
+        D = length(dim) if self.watches else 0
         self.sums = Sums(np.eye(D), np.zeros((D, dim)), np.zeros(D), np.zeros(6))
 
     def __copy__(self) -> Alarm:
@@ -244,11 +244,15 @@ class Alarm:
     # -- files ---------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """The state for a file."""
-        return dict(zip(Sums._fields, self.sums, strict=True))
+        """The state for a file, copied; nothing if nothing is watched."""
+        if not self.watches:
+            return {}
+        return {name: array.copy() for name, array in zip(Sums._fields, self.sums, strict=True)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a saved state; raise a ``ValueError`` if no data could have led to it."""
+        if not self.watches:
+            return
         for name, held in zip(Sums._fields, self.sums, strict=True):
             array = arrays[name]
             if array.shape != held.shape or array.dtype != held.dtype or not np.isfinite(array).all():

@@ -12,7 +12,7 @@ from unipac import _checks as check
 from unipac._actions import Label, label
 from unipac._atomic import commit
 from unipac._storage import VERSION
-from unipac.deployment import log, offering
+from unipac.deployment import linearity, log, offering
 from unipac.deployment.comparing import Comparisons
 from unipac.deployment.drift import Alarm, alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry
@@ -53,7 +53,8 @@ class _Past:
         """What is watched, with the verdict if there is one."""
         self.time = 0.0
         self.comparisons = Comparisons()
-        self.alarm: Alarm = alarm_for(d._agent, d._alpha)
+        self.alarm: Alarm = alarm_for(d._agent, d._settings.drift)
+        self.line = linearity.alarm_for(d._agent, d._settings.linearity)
 
     def take(self, event: Any) -> None:
         kind = event["kind"]
@@ -88,7 +89,8 @@ class _Past:
             self.fresh, self.learned = True, 0
             commit(self.comparisons.restarted())
             self.verdicts = dict.fromkeys(self.verdicts)
-            self.alarm = alarm_for(self.d._agent, self.d._alpha)
+            self.alarm = alarm_for(self.d._agent, self.d._settings.drift)
+            self.line = linearity.alarm_for(self.d._agent, self.d._settings.linearity)
             for known in self.waiting.values():
                 known.taught = False
         elif kind == "spec" and self.spec is None:
@@ -133,7 +135,9 @@ class _Past:
             self.closed.popitem(last=False)
         if known.taught and value is not None:
             self.learned += 1
-            self.alarm.learn(np.array(known.event["x"], dtype=np.float64), value, known.event["seq"])
+            x, seq = np.array(known.event["x"], dtype=np.float64), known.event["seq"]
+            self.alarm.learn(x, value, seq)
+            self.line.learn(x, value, seq)
 
     def check(self) -> None:
         """Refuse a deployment that holds something else."""
@@ -171,6 +175,9 @@ class _Past:
         check.require(same, "decisions", "as the log tells them", event["id"])
 
     def _check_alarm(self) -> None:
+        held, right = self.d._line.saved(), self.line.saved()
+        same = all(np.array_equal(held[name], right[name]) for name in held)
+        check.require(same, "linearity", "the alarm that the log leads to", self.d.linearity)
         numbers, sums = self.d._alarm.saved()
         found, right = self.alarm.saved()
         if numbers["last"][0]:  # it takes no more rounds; an older version may have rung earlier

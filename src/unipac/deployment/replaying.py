@@ -9,7 +9,7 @@ from unipac import _checks as check
 from unipac._versions import current_spec
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.deployment import calls, log
-from unipac.deployment.files import SETTINGS
+from unipac.deployment.settings import Settings
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
@@ -49,6 +49,6 @@ def begun(
         now = start
     if features is None and spec["features"] is not None:
         features = from_json(spec["features"])
-    made = cls(now, features, clock=clock, **{name: spec[name] for name in SETTINGS})
+    made = cls(now, features, clock=clock, **Settings.told(spec))
     made._events = [dict(spec)]
     return made

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unipac import _agents as agents, _checks as check, _storage as storage
 from unipac.deployment import entries, files, holding, watching
 from unipac.deployment.comparing import Comparisons
+from unipac.deployment.settings import Settings
 from unipac.features.maps import Features
 from unipac.features.reading import from_json
 
@@ -38,6 +39,7 @@ class Snapshot(NamedTuple):
     dim: int
     pending: list[entries.Entry]
     alarm: tuple[dict[str, Any], Arrays]
+    line: Arrays
     watches: watching.Watches
     comparisons: tuple[dict[str, Any], Arrays]
     numbers: dict[str, Any]
@@ -51,9 +53,8 @@ class Snapshot(NamedTuple):
         numbers = {"at": d._at, "decided": d._decided, "seq": d._seq, "asked": d._asked}
         return cls(
             agents.described(holding.bare(d._agent)), ledger.number(), ledger.place, ledger.newest,
-            d._agent.dim, list(d._entries.values()), d._alarm.saved(), d._watches, d._comparisons.saved(),
-            numbers, d._history,
-            d._events[0],
+            d._agent.dim, list(d._entries.values()), d._alarm.saved(), d._line.saved(),
+            d._watches, d._comparisons.saved(), numbers, d._history, d._events[0],
         )  # fmt: skip
 
     def _late(self) -> int:
@@ -71,6 +72,7 @@ class Snapshot(NamedTuple):
         arrays |= {f"pending.{key}": array for key, array in kept.arrays.items()}
         arrays["pending.rows"] = np.frombuffer(json.dumps(kept.rows).encode(), dtype=np.uint8)
         arrays |= {f"drift.{name}": array for name, array in self.alarm[1].items()}
+        arrays |= {f"line.{name}": array for name, array in self.line.items()}
         rows, sets = watching.saved(self.watches)
         arrays |= {f"watch.{name}": array for name, array in sets.items()}
         arrays |= {f"compare.{name}": array for name, array in self.comparisons[1].items()}
@@ -108,7 +110,7 @@ def restored(
         features = from_json(spec["features"])
     learned = agents._from_file(header["agent"], files.below("agent.", arrays), agent, {})
     empty = type(learned)(**learned.parameters)
-    d = cls(empty, features, clock=clock, **{name: spec[name] for name in files.SETTINGS})
+    d = cls(empty, features, clock=clock, **Settings.told(spec))
     d._events = [spec]
     rows = json.loads(arrays["pending.rows"].tobytes())
     held = entries.restored(rows, files.below("pending.", arrays), learned.dim)
@@ -128,6 +130,7 @@ def restored(
     d._asked = check.count("asked", header["asked"], least=0)
     d._history = bytes.fromhex(header["history"])
     d._alarm.restore(header["drift"], files.below("drift.", arrays))
+    d._line.restore(files.below("line.", arrays))
     d._watches = watching.restored(header["watches"], files.below("watch.", arrays), learned.dim, d._seq)
     d._comparisons = Comparisons.restored(header["comparisons"], files.below("compare.", arrays))
     return d
