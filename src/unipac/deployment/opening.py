@@ -80,7 +80,10 @@ def checkpoint(d: Deployment) -> None:
             places = store.places()
             position = store.position()
         header, arrays = found.told()
-        header |= {"places": [places[entry.decision.id] for entry in found.pending], "position": [*position[:3], position.chain.hex()]}
+        header |= {
+            "places": [places[entry.decision.id] for entry in found.pending],
+            "position": [*position[:3], position.chain.hex()],
+        }
         store.keep(storage.content(header, arrays), position)
     if d._retention is not None:
         trim(d, time.time() - d._retention)
