@@ -60,8 +60,8 @@ def decide(
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
         decision: Decision = tuple.__new__(Decision, said)
         rows = range(len(X)) if labels is None else labels
-        said = (decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items)
-        row: Decided = tuple.__new__(Decided, said)
+        told = (decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items)
+        row: Decided = tuple.__new__(Decided, told)
         commit(d, row, effects.decide(d, row), now)
         if chosen.refutes:
             d._agent._warn_of_refutation()

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from numpy.typing import ArrayLike
 
@@ -18,7 +18,17 @@ from unipac._actions import Actions, Label
 from unipac._storage import Files
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.records import Decision
-from unipac.deployment import calls, files, holding, log as log_, logged, opening, replaying, snapshots
+from unipac.deployment import (
+    calls,
+    files,
+    holding,
+    log as log_,
+    logged,
+    opening,
+    picture,
+    replaying,
+    snapshots,
+)
 from unipac.deployment.drift import Drift, alarm_for
 from unipac.deployment.entries import Entries
 from unipac.deployment.errors import Unknown
@@ -90,8 +100,7 @@ class Deployment:
         if features is not None:
             fits = isinstance(features, Features) and features.dim == agent.dim
             check.require(fits, "features", f"a map of unipac.features with dim {agent.dim}", features)
-        seconds = window.total_seconds() if isinstance(window, timedelta) else window
-        self.window = None if seconds is None else check.positive("window", seconds)
+        self.window = opening.seconds("window", window)
         self.default = None if default is None else reward_value("default", default)
         self.holdout = check.real("holdout", holdout)
         check.require(0.0 <= self.holdout < 1.0, "holdout", "from 0 to less than 1", holdout)
@@ -103,12 +112,10 @@ class Deployment:
         self.features = features
         self._lock, self._files = threading.RLock(), Files()
         self._agent = copy.copy(agent)
-        self._uptime = Uptime(clock)
-        self._at = 0.0  # the time of the last event
+        self._uptime, self._at = Uptime(clock), 0.0  # the time of the last event
         self._entries: Entries = OrderedDict()
         self._closed: Entries = OrderedDict()
-        self._history = b""
-        self._seq = self._decided = self._asked = 0
+        self._history, self._seq, self._decided, self._asked = b"", 0, 0, 0
         self._watches: Watches = {}
         self._alarm = alarm_for(self._agent, self._alpha)
         told = log_.spec_event(
@@ -117,8 +124,7 @@ class Deployment:
             drift=self._alpha, max_pending=self.max_pending,
         )  # fmt: skip
         self._events: list[Event] = [told]
-        self._store: Store | None = None
-        self._encoder: Any = None
+        self._store, self._encoder = cast("Store | None", None), cast(Any, None)
         self._behind = False  # whether the store may have events that the memory has not
         self._unwritten: list[Any] = []  # windows that ended in this call; they are written with its event
         self._retention = opening.seconds("retention", retention)
@@ -162,11 +168,7 @@ class Deployment:
         return [log_.copied(row) for row in rows]
 
     def digest(self) -> str:
-        """SHA-256 of all that later answers depend on; equal deployments have equal ones.
-
-        It depends on the events alone, apart from the clock on the wall: a deployment, what ``replay`` makes of its
-        events, and what ``open`` makes of its log have the same.
-        """
+        """SHA-256 of all that later answers depend on, whether the deployment is live, replayed or opened again."""
         with self._lock:
             calls.begin(self)
             calls.write_out(self)
@@ -182,11 +184,14 @@ class Deployment:
                 raise Unknown(f"name must be that of a watched set, got {check.shown(name)}")
             return self._watches[name].verdict if self._agent.consistent else None
 
+    def plot(self) -> Any:
+        """An Altair chart over the decisions: rewards, certificates, shares explored, drift against its threshold."""
+        return picture.plot(self)
+
     def __repr__(self) -> str:
         alarm = ", drift alarm" if self._alarm.state.alarm else ""
-        return (
-            f"<Deployment of {self._agent!r}: {self._decided:,} decisions, {self.pending:,} pending{alarm}>"
-        )
+        counts = f"{self._decided:,} decisions, {self.pending:,} pending"
+        return f"<Deployment of {self._agent!r}: {counts}{alarm}>"
 
     # -- decisions and rewards -----------------------------------------------------------------
 
@@ -265,8 +270,6 @@ class Deployment:
     def apply(self, event: Mapping[str, Any]) -> None:
         """Do what the next event of a log tells, without choosing, and log it.
 
-        A deployment that other such events brought where this log was does then what the logged one did.
-
         Args:
             event: as ``events`` has them; its ``seq`` is one more than that of the last one here.
         """
@@ -293,8 +296,7 @@ class Deployment:
             features: for a map that has no JSON.
             clock: as in the constructor; time goes on from the last event.
         """
-        made: Self = replaying.replayed(cls, events, start, agent, features, clock)
-        return made
+        return cast(Self, replaying.replayed(cls, events, start, agent, features, clock))
 
     # -- copies and files ----------------------------------------------------------------------
 
@@ -350,8 +352,7 @@ class Deployment:
             features: for a map that has no JSON.
             clock: as in the constructor; time goes on from where it was saved.
         """
-        made: Self = files.load(cls, path, agent, features, clock)
-        return made
+        return cast(Self, files.load(cls, path, agent, features, clock))
 
     @classmethod
     def open(
@@ -387,8 +388,7 @@ class Deployment:
     def trim(self, before: float | datetime) -> int:
         """Blank contexts and vectors of decisions made before a time on the wall; how many were blanked.
 
-        Vectors taken go only as far as the older of two snapshots: what was blanked cannot be replayed from the first
-        event any more, and ``replay`` says so.
+        Vectors go only as far as the older of two snapshots; what was blanked cannot be replayed from the first event.
 
         Args:
             before: seconds since 1970, or a datetime.
