@@ -36,11 +36,19 @@ def test_frames_and_slices():
 def test_charts():
     _, trace = played()
     chart = trace.plot()
-    assert isinstance(chart, altair.Chart)
-    rows = chart.to_dict()["data"]["values"]
-    assert len(rows) <= 2 * _notebook.MOST_POINTS
-    assert {row["kind"] for row in rows} == {"certificate", "gap"}
-    json.dumps(chart.to_dict(), allow_nan=False)
+    assert isinstance(chart, altair.VConcatChart)
+    told = chart.to_dict()
+    rewards, losses = (panel["data"]["values"] for panel in told["vconcat"])
+    assert len(losses) <= 2 * _notebook.MOST_POINTS
+    assert {row["kind"] for row in losses} == {"certificate", "gap"}
+    assert {row["kind"] for row in rewards} == {"reward"}
+    json.dumps(told, allow_nan=False)
+    guarded = unipac.Guarded(unipac.LinUCB(2), noise=0.1).play(
+        unipac.envs.sphere(2, 5, noise=0.1), rounds=300
+    )
+    shares = guarded.plot().to_dict()["vconcat"][2]["data"]["values"]
+    assert all(0.0 <= row["value"] <= 1.0 for row in shares)
+    np.testing.assert_allclose(np.mean([row["value"] for row in shares]), (guarded.level > 0).mean())
 
 
 def test_html():

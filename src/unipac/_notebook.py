@@ -5,13 +5,16 @@ from __future__ import annotations
 import html
 import importlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MOST_ROWS = 20
 MOST_POINTS = 1000
+OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
+"""The palette of Okabe and Ito (2008), for all kinds of colour vision; the yellow is darker, to show on white."""
 
 
 def as_json(value: Any) -> Any:
@@ -76,23 +79,50 @@ def frame(trace: Any) -> Any:
     return _needed("polars").DataFrame(_columns(trace))
 
 
-def chart(trace: Any) -> Any:
-    """A chart of the certificates and gaps of a trace, with at most ``MOST_POINTS`` points each."""
+Panels = Mapping[str, Mapping[str, Any]]
+"""By the title of a panel, its lines by name: arrays over the same rounds, all of one length."""
+
+
+def trace_chart(trace: Any) -> Any:
+    """A chart of the rewards, certificates and gaps of a trace, and of the share that it explored."""
+    losses = {
+        name: getattr(trace, name) for name in ("certificate", "gap") if getattr(trace, name) is not None
+    }
+    panels: dict[str, dict[str, Any]] = {
+        "reward": {"reward": trace.reward},
+        "loss against the best action": losses,
+    }
+    if len(trace) > 0 and (trace.level == 0).any():  # agents that explore now and then
+        panels["share explored"] = {"explored": trace.level > 0}
+    return chart(panels, np.arange(len(trace)), "round")
+
+
+def chart(panels: Panels, rounds: NDArray[Any], axis: str) -> Any:
+    """Lines over rounds, one panel below the other; each point is the mean of some rounds, of those that are known."""
     alt = _needed("altair")
-    step = max(1, math.ceil(len(trace) / MOST_POINTS))
-    kinds = [name for name in ("certificate", "gap") if getattr(trace, name) is not None]
-    rows = [
-        {"round": k, "kind": name, "value": as_json(float(getattr(trace, name)[k]))}
-        for name in kinds
-        for k in range(0, len(trace), step)
-    ]
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(strokeWidth=1.5)
-        .encode(
-            x=alt.X("round:Q", title="round"),
-            y=alt.Y("value:Q", title="loss against the best action"),
-            color=alt.Color("kind:N", title=None),
+    drawn = []
+    for title, held in panels.items():
+        rows = [row for name, values in held.items() for row in _points(name, values, rounds)]
+        drawn.append(
+            alt.Chart(alt.Data(values=rows))
+            .mark_line(strokeWidth=1.5)
+            .encode(
+                x=alt.X("round:Q", title=axis),
+                y=alt.Y("value:Q", title=title),
+                color=alt.Color("kind:N", title=None, scale=alt.Scale(range=list(OKABE_ITO))),
+            )
+            .properties(width=480, height=160)
         )
-        .properties(width=480, height=240)
-    )
+    return alt.vconcat(*drawn).resolve_scale(x="shared", color="independent")
+
+
+def _points(name: str, values: Any, rounds: NDArray[Any]) -> list[dict[str, Any]]:
+    y = np.asarray(values, dtype=np.float64)
+    step = max(1, math.ceil(len(y) / MOST_POINTS))
+    rows = []
+    for k in range(0, len(y), step):
+        part = y[k : k + step]
+        known = part[np.isfinite(part)]
+        if len(known) > 0:
+            rows.append({"round": float(rounds[k]), "kind": name, "value": float(known.mean())})
+    return rows

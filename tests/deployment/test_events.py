@@ -8,7 +8,7 @@ import pytest
 
 import unipac
 from helpers import deployment_machine as machine
-from unipac.deployment import Closed, Conflict, Unknown
+from unipac.deployment import Closed, Conflict, Unknown, picture
 
 CASES = machine.cases()
 SETTINGS = {
@@ -244,3 +244,22 @@ def test_absorb_is_in_the_log():
     with pytest.raises(ValueError, match="forbids"):
         unipac.Deployment(unipac.PhasedElimination(np.eye(2))).absorb([[1.0, 0.0]], [0.5])
     assert d.digest() == before
+
+
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+def test_a_picture(tmp_path):
+    """What is drawn is what the deployment says; drift is that of its alarm."""
+    rng = np.random.default_rng(0)
+    X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
+    d = unipac.Deployment(unipac.Guarded(unipac.LinUCB(2), noise=0.1), log=tmp_path / "log", holdout=0.1)
+    for k in range(450):
+        decision = d.decide(None, X, id=k)
+        d.reward(k, float(decision.action @ [0.6, 0.3]) + 0.1 * rng.standard_normal())
+    panels, decisions = picture.series(d, d.events())
+    assert len(decisions) == 450
+    assert panels["drift"]["statistic"][-1] == d.drift.statistic
+    assert panels["drift"]["threshold"][-1] == d.drift.threshold
+    assert panels["share of decisions"]["holdout"].sum() == 450 - d.agent.rounds
+    told = d.plot().to_dict()
+    assert [panel["encoding"]["y"]["title"] for panel in told["vconcat"]] == list(panels)
+    json.dumps(told, allow_nan=False)

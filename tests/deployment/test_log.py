@@ -618,3 +618,49 @@ def test_the_command(tmp_path, monkeypatch):
         assert "must be" in text
     with pytest.raises(ValueError, match="byte"):
         unipac.logs.read("router")
+
+
+BROKEN = """
+import os, sys
+import numpy as np, unipac
+X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
+d = unipac.Deployment(unipac.OFUL(2, noise=0.5), log=sys.argv[1], sync="always")
+for k in range(100):
+    try:
+        decision = d.decide(None, X, id=k)
+        os.write(1, f"d {k} {decision.index}\\n".encode())
+    except unipac.deployment.LogClosed:
+        os.write(1, b"refused\\n")
+    except OSError as error:
+        os.write(1, f"failed {error.errno}\\n".encode())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize("calls", ["fdatasync", "pwrite64"])
+def test_input_output_errors(calls, tmp_path):
+    """EIO from the 22nd call on, by strace: what was acknowledged is there, at most one event more."""
+    import subprocess
+
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}",
+               "-e", f"inject={calls}:error=EIO:when=22+", sys.executable, "-c", BROKEN]  # fmt: skip
+    source = os.path.dirname(os.path.dirname(unipac.__file__))
+    told = subprocess.run(
+        [*command, str(tmp_path / "log")],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+    )
+    words = told.stdout.split("\n")[:-1]
+    if not words:
+        pytest.skip(f"strace may not trace here: {told.stderr[-200:]}")
+    known = [line.split()[1:] for line in words if line.startswith("d ")]
+    print(f"{len(known)} acknowledged, {words.count('failed 5')} failed, {words.count('refused')} refused")
+    assert 0 < len(known) <= 22
+    assert words.count("failed 5") == (1 if calls == "fdatasync" else 100 - len(known))
+    assert words.count("refused") == (100 - len(known) - 1 if calls == "fdatasync" else 0)
+    d = opened(tmp_path / "log")
+    decided = [[str(e["id"]), str(e["index"])] for e in d.events() if e["kind"] == "decide"]
+    assert decided[: len(known)] == known
+    assert len(decided) <= len(known) + 1

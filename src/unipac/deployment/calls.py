@@ -62,9 +62,8 @@ def decide(
         key, seq = chosen.told.id if key is None else key, d._seq + 1
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
         decision: Decision = tuple.__new__(Decision, said)
-        row = Decided(
-            decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items, told
-        )
+        fields = decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items, told
+        row: Decided = tuple.__new__(Decided, fields)
         commit(d, row, effects.decide(d, row), now)
         if chosen.refutes:
             d._agent._warn_of_refutation()

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from numpy.typing import ArrayLike
 
@@ -26,6 +26,7 @@ from unipac.deployment import (
     log as log_,
     logged,
     opening,
+    picture,
     replaying,
     settings,
     snapshots,
@@ -100,21 +101,18 @@ class Deployment:
         sync: str = "second",
         retention: float | timedelta | None = None,
     ) -> None:
-        told = settings.checked(
-            agent, features, window, default, holdout, seed, drift, linearity, max_pending
-        )
+        given = window, default, holdout, seed, drift, linearity, max_pending
+        told = settings.checked(agent, features, *given)
         self.window, self.default, self.holdout, self.seed = told[:4]
         self.max_pending, self._settings = told.max_pending, told
         check.require(callable(clock), "clock", "a function", clock)
         self.features = features
         self._lock, self._files = threading.RLock(), Files()
         self._agent = copy.copy(agent)
-        self._uptime = Uptime(clock)
-        self._at = 0.0  # the time of the last event
+        self._uptime, self._at = Uptime(clock), 0.0  # the time of the last event
         self._entries: Entries = OrderedDict()
         self._closed: Entries = OrderedDict()
-        self._history = b""
-        self._seq = self._decided = self._asked = 0
+        self._history, self._seq, self._decided, self._asked = b"", 0, 0, 0
         self._watches: Watches = {}
         self._comparisons, self._warned = Comparisons(), ""
         self._functions: dict[str, Policy] = {}
@@ -174,11 +172,7 @@ class Deployment:
         return [log_.copied(row) for row in rows]
 
     def digest(self) -> str:
-        """SHA-256 of all that later answers depend on; equal deployments have equal ones.
-
-        It depends on the events alone, apart from the clock on the wall: a deployment, what ``replay`` makes of its
-        events, and what ``open`` makes of its log have the same.
-        """
+        """SHA-256 of all that later answers depend on, whether the deployment is live, replayed or opened again."""
         with self._lock:
             calls.begin(self)
             calls.write_out(self)
@@ -194,11 +188,14 @@ class Deployment:
                 raise Unknown(f"name must be that of a watched set, got {check.shown(name)}")
             return self._watches[name].verdict if self._agent.consistent else None
 
+    def plot(self) -> Any:
+        """An Altair chart over the decisions: rewards, certificates, shares explored, drift against its threshold."""
+        return picture.plot(self)
+
     def __repr__(self) -> str:
         alarm = ", drift alarm" if self._alarm.state.alarm else ""
-        return (
-            f"<Deployment of {self._agent!r}: {self._decided:,} decisions, {self.pending:,} pending{alarm}>"
-        )
+        counts = f"{self._decided:,} decisions, {self.pending:,} pending"
+        return f"<Deployment of {self._agent!r}: {counts}{alarm}>"
 
     # -- decisions and rewards -----------------------------------------------------------------
 
@@ -237,28 +234,21 @@ class Deployment:
         calls.forget(self, id)
 
     def close(self, now: float | None = None) -> int:
-        """Learn the rewards of all windows that have ended; how many. It runs before every decision and reward.
+        """Learn the rewards of all windows that have ended, as every decision and reward does; how many.
 
-        Args:
-            now: as ``at`` of ``reward``.
+        ``now`` is as ``at`` of ``reward``.
         """
         return calls.close(self, now)
 
     def restart(self) -> None:
-        """Begin with an empty agent of the same parameters, which has its own δ.
-
-        Rewards of earlier decisions are recorded, and nobody learns from them. Watched sets are watched from anew.
-        """
+        """Begin with an empty agent, which has its own δ; nobody learns from the rewards of earlier decisions."""
         calls.restart(self)
 
     def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
-        """Learn from logged rounds, as ``agent.absorb``: a warm start that is in the log.
-
-        The drift alarm does not learn from them.
-        """
+        """Learn from logged rounds, as ``agent.absorb``: a warm start that is in the log; alarms do not learn it."""
         calls.absorb(self, actions, rewards, noise)
 
-    # -- verdicts ----------------------------------------------------------------------------------
+    # -- verdicts and comparisons ------------------------------------------------------------------
 
     def watch(self, name: str, actions: ArrayLike | Actions, eps: float) -> None:
         """Look for an action within ``eps`` of the best of these, now and after every 25 learned rounds.
@@ -271,8 +261,6 @@ class Deployment:
     def unwatch(self, name: str) -> None:
         """Watch a set no longer; its verdict is forgotten."""
         calls.unwatch(self, name)
-
-    # -- comparisons -------------------------------------------------------------------------------
 
     def compare(
         self, name: str, policy: Label | Policy, *, reward_range: tuple[float, float] | None = None
@@ -304,13 +292,7 @@ class Deployment:
     # -- events ------------------------------------------------------------------------------------
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Do what the next event of a log tells, without choosing, and log it.
-
-        A deployment that other such events brought where this log was does then what the logged one did.
-
-        Args:
-            event: as ``events`` has them; its ``seq`` is one more than that of the last one here.
-        """
+        """Do what the next event of a log tells, as ``events`` has it, without choosing, and log it."""
         with self._lock:
             calls.begin(self, asks=False)
             calls.apply(self, log_.row_of(event, self._agent.dim))
@@ -334,8 +316,7 @@ class Deployment:
             features: for a map that has no JSON.
             clock: as in the constructor; time goes on from the last event.
         """
-        made: Self = replaying.replayed(cls, events, start, agent, features, clock)
-        return made
+        return cast(Self, replaying.replayed(cls, events, start, agent, features, clock))
 
     # -- copies and files ----------------------------------------------------------------------
 
@@ -363,12 +344,8 @@ class Deployment:
         """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log.
 
         What was written is read again, with all checks of ``load``, before it takes the place of the old file. While
-        that is done, others may decide. It is for notebooks: what runs for long has a log (``log=``).
-
-        Args:
-            path: the file. One that another deployment or another process wrote is not replaced, unless this
-                deployment was loaded from it: nothing that was saved is lost by mistake.
-            replace: replace any file.
+        that is done, others may decide. A file that another deployment or process wrote is not replaced, unless this
+        one was loaded from it, or with ``replace``. It is for notebooks: what runs for long has a log (``log=``).
         """
         replace = check.flag("replace", replace)
         with self._files.lock:
@@ -383,16 +360,8 @@ class Deployment:
         features: Features | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> Self:
-        """The deployment that ``save`` wrote.
-
-        Args:
-            path: the file.
-            agent: the class of the agent, for one of your own.
-            features: for a map that has no JSON.
-            clock: as in the constructor; time goes on from where it was saved.
-        """
-        made: Self = files.load(cls, path, agent, features, clock)
-        return made
+        """The deployment that ``save`` wrote; the other arguments are those of ``replay``."""
+        return cast(Self, files.load(cls, path, agent, features, clock))
 
     @classmethod
     def open(
@@ -408,14 +377,7 @@ class Deployment:
     ) -> Self:
         """The deployment of a log: its last sound snapshot and the events after it.
 
-        Args:
-            log: the folder, or a store.
-            sync: as in the constructor.
-            retention: as in the constructor.
-            start: as in ``replay``, where no snapshot is left.
-            agent: the class of the agent, for one of your own.
-            features: for a map that has no JSON.
-            clock: as in the constructor; time goes on from the last event.
+        Its arguments are those of the constructor and of ``replay``; ``start`` is asked for if no snapshot is left.
         """
         made: Self = opening.opened(cls, log, sync, start, agent, features, clock)
         made._retention = opening.seconds("retention", retention)
@@ -426,13 +388,9 @@ class Deployment:
         opening.checkpoint(self)
 
     def trim(self, before: float | datetime) -> int:
-        """Blank contexts and vectors of decisions made before a time on the wall; how many were blanked.
+        """Blank contexts and vectors of decisions made before a datetime, or seconds since 1970; how many.
 
-        Vectors taken go only as far as the older of two snapshots: what was blanked cannot be replayed from the first
-        event any more, and ``replay`` says so.
-
-        Args:
-            before: seconds since 1970, or a datetime.
+        Vectors go only as far as the older of two snapshots; what was blanked cannot be replayed from the first event.
         """
         return opening.trim(self, before)
 

@@ -70,15 +70,10 @@ class Folder:
     # -- writing -------------------------------------------------------------------------------------
 
     def ready(self) -> None:
-        """Raise if the log is closed; index what was closed; begin a new segment if this one is long."""
+        """Raise if the log is closed."""
         if self._why:
             raise LogClosed(f"log must be open, got {str(self.path)!r}, which is closed: {self._why}")
-        tail = self.position()
-        if len(self.closing) >= INDEXED:
-            self._put_in_index(tail.seq)
-        if tail.offset >= self.segment_size:
-            self.sync()
-            self._begin_segment(tail)
+        self.position()
 
     def _begin_segment(self, tail: Position) -> None:
         number = len(self._held.numbers)
@@ -93,7 +88,9 @@ class Folder:
 
     def append(self, records: Sequence[Record]) -> None:
         """Write records in one piece."""
-        tail = self.position()
+        if self._why:
+            self.ready()
+        tail = self._tail or self.position()
         data, chain, offset = b"", tail.chain, tail.offset
         for _, kind, key, _, rest, context, vectors in records:
             line, chain = lines.joined(rest, context or b"", vectors or b"", chain)
@@ -114,6 +111,16 @@ class Folder:
         self._tail = Position(records[-1].seq, tail.segment, offset, chain)
         if self.sync_when == "always":
             self.sync()
+        if len(self.closing) >= INDEXED:
+            self._put_in_index(tail.seq)
+        if offset >= self.segment_size:
+            self._roll()
+
+    def _roll(self) -> None:
+        """Begin a new segment; if that fails, the next call tries it again."""
+        with contextlib.suppress(OSError):
+            self.sync()
+            self._begin_segment(self.position())
 
     def _cut(self, tail: Position) -> None:
         """Remove what a failed write left; if that fails, it is written over or cut later."""

@@ -78,7 +78,7 @@ def decided(agent: BanditAgent, decision: Decision) -> tuple[int | None, list[Ch
         changes.append((setattr, ledger, "surplus", ledger.surplus + 1))
     else:
         changes.append((setitem, ledger.pending, number, decision))
-    if agent.certified and not decision.certified:  # it refutes the assumptions
+    if not decision.certified and agent.certified:  # it refutes the assumptions
         changes.append((setattr, ledger, "sound", False))
     return None if decision.holdout else number, changes
 

@@ -44,20 +44,16 @@ class Index:
         ):
             self._filter = None
         else:
-            rows = self.db.execute("select id from closed")
-            hashes = np.fromiter((hash(key) for (key,) in rows), dtype=np.int64).view(np.uint64)
+            self._note(key for (key,) in self.db.execute("select id from closed"))
+
+    def _note(self, keys: Iterable[Any]) -> None:
+        if self._filter is not None:
+            hashes = np.fromiter(map(hash, keys), dtype=np.int64).view(np.uint64)
             bits = (hashes * np.uint64(MIX)) >> np.uint64(SHIFT)
             held = np.frombuffer(self._filter, dtype=np.uint8)
             np.bitwise_or.at(
                 held, bits >> np.uint64(3), np.uint8(1) << (bits & np.uint64(7)).astype(np.uint8)
             )
-
-    def _note(self, keys: Iterable[Any]) -> None:
-        bits = self._filter
-        if bits is not None:
-            for key in keys:
-                bit = (hash(key) * MIX & WORD) >> SHIFT
-                bits[bit >> 3] |= 1 << (bit & 7)
 
     def _open(self) -> None:
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unipac._actions import Label
 from unipac.deployment import log
 from unipac.deployment.entries import Entry
+from unipac.deployment.errors import LogClosed
 from unipac.deployment.log import Event
 from unipac.deployment.records import Decoder
 
@@ -21,15 +22,16 @@ def append(d: Deployment, *events: Event) -> None:
     If something is raised after the mark is set, the next call finds out whether they are in the log.
     """
     store: Any = d._store
-    store.ready()
     encoded, segment = d._encoder.records, store.segment
-    records = []
-    for event in (*d._unwritten, *events) if d._unwritten else events:
+    records: list[Any] = []
+    for event in d._unwritten:
+        records += encoded(event, segment)
+    for event in events:
         records += encoded(event, segment)
     d._behind = True
     try:
         store.append(records)
-    except OSError:
+    except (OSError, LogClosed):
         d._behind = False  # nothing was written, or the log is closed
         raise
     if len(records) > 1:

@@ -63,7 +63,9 @@ class Encoder:
         if segment != self.segment:
             self.segment, self.known = segment, set()
         try:
-            return self._decision(event) if type(event) is Decided else [_other(event)]  # type: ignore[arg-type]
+            if type(event) is Decided:
+                return self._decision(event)
+            return [_other(event)]  # type: ignore[arg-type]
         except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, TypeError) as error:
             raise ValueError(
                 f"event must be what JSON can express, got one that it cannot ({error})"

@@ -56,10 +56,10 @@ class Store(Protocol):
     """A number; what is named by a hash is written anew when it changes."""
 
     def ready(self) -> None:
-        """Before a call that appends: raise if the log is closed; perhaps begin a new segment."""
+        """Raise if the log is closed."""
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records, all or none; they are read again after a crash of the process."""
+        """Write records, all or none; they are read again after a crash of the process. Raise if the log is closed."""
 
     def sync(self) -> None:
         """Bring what was appended to the disk itself; if that fails, the log is closed."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
-"""The palette of Okabe and Ito (2008), for all kinds of colour vision; the yellow is darker, to show on white."""
+from unipac._notebook import OKABE_ITO as OKABE_ITO
+
 REFERENCE = "#5b646d"
 """The grey of a line that belongs to no agent, such as a lower bound."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")

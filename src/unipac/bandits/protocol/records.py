@@ -184,8 +184,8 @@ class Trace:
         return notebook.frame(self)
 
     def plot(self) -> Any:
-        """An Altair chart of certificates, and of gaps where they are known, over the rounds."""
-        return notebook.chart(self)
+        """An Altair chart over the rounds: rewards, certificates, gaps where they are known, the share explored."""
+        return notebook.trace_chart(self)
 
     def _repr_html_(self) -> str:
         return notebook.trace_table(repr(self).strip("<>"), self)
