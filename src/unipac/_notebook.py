@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_ROWS = 20
-MOST_POINTS = 1000
+MOST_POINTS = 150
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
 """The palette of Okabe and Ito (2008), for all kinds of colour vision; the yellow is darker, to show on white."""
 
