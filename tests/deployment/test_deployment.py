@@ -234,11 +234,21 @@ def test_events_are_lines_of_json():
 
 def test_vectors_are_logged_where_ids_do_not_tell_them():
     features = Interactions(Columns(ranges={"age": (0, 100)}), Columns(ranges={"price": (0, 9)}))
+    offered = {"tea": {"price": 1}, "milk": {"price": 2}}
     d = deployed(features=features)
-    d.decide({"age": 3}, {"tea": {"price": 1}, "milk": {"price": 2}}, id=1)
+    d.decide({"age": 3}, offered, id=1)
     event = d.events()[1]
-    assert np.array(event["vectors"]).shape == (2, features.dim)
     assert event["actions"] == ["tea", "milk"]
+    assert event["vectors"] is None  # features, context and items tell them
+    again = features(event["context"], dict(zip(event["actions"], event["items"], strict=True)))
+    assert again.vectors[event["index"]].tolist() == event["x"]
+    table = pd.DataFrame([{"id": name, **row} for name, row in offered.items()])
+    assert d.decide({"age": 3}, table, id=1).seq == 1  # the same
+    frame = pd.DataFrame({"age": [20.0, 40.0, 60.0]})
+    own = Interactions(Transformed.of(StandardScaler(), frame, bound=5.0), Columns(ranges={"price": (0, 9)}))
+    d = deployed(features=own)  # which have no JSON
+    d.decide({"age": 3.0}, offered, id=1)
+    assert np.array(d.events()[1]["vectors"]).shape == (2, own.dim)
 
 
 def test_a_restart_teaches_nobody():

@@ -21,23 +21,21 @@ def show_log(
     ],
     verify: Annotated[
         bool,
-        typer.Option(
-            "--verify", help="Check every record and the chain. Example: unipac log router --verify."
-        ),
+        typer.Option("--verify", help="Check every record and the chain of the folder. Example: --verify."),
     ] = False,
     replay: Annotated[
         bool,
         typer.Option(
             "--replay",
-            help="Apply all events, compare with the snapshots, print the digest. Example: --replay.",
+            help="Apply all events of the folder, compare with its snapshots, print the digest. Example: --replay.",
         ),
     ] = False,
     export: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the rounds whose reward is final as a table. Examples: --export rounds.parquet, or "
-            "--export parquet, which is LOG.parquet beside the folder.",
+            help="Write the rounds whose reward is final to a Parquet file; parquet is LOG.parquet beside the folder; "
+            "none by default. Example: --export rounds.parquet.",
             show_default=False,
         ),
     ] = None,
