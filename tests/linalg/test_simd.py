@@ -9,7 +9,7 @@ from helpers.levelled import levels_of, without_sets
 from unipac._jit import jit
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast import fixed_actions, packing, simd
-from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one, evaluate_sparse
 
 
 @jit
@@ -187,3 +187,28 @@ def test_products_are_added_and_stored():
     a, out = np.arange(8.0), np.zeros((2, 3))
     stored_products(a, out)
     np.testing.assert_array_equal(out.reshape(-1), [0, 12, 16, 20, 24, 0])
+
+
+@pytest.mark.parametrize("dim", [1, 3, 8, 13, 20])
+def test_zeros_at_the_ends_of_an_action_change_nothing(dim):
+    """Means and squared widths of actions with zeros around, bit for bit those of all of the row."""
+    rng = np.random.default_rng(dim)
+    rows = np.zeros((2, dim, dim + 2))
+    for level in rows:
+        ridge.reset(level, 1.0)
+        for _ in range(3 * dim):
+            ridge.add(level, rng.standard_normal(dim), rng.standard_normal(), 1.0, np.empty(dim + 2))
+    for begin in range(dim):
+        for end in range(begin, dim + 1):
+            x = np.zeros((2, dim))
+            x[:, begin:end] = rng.standard_normal(end - begin)
+            x[1, [0, -1]] = np.where(x[1, [0, -1]] == 0, 1e-300, x[1, [0, -1]])
+            means, width2 = np.empty(4), np.empty(4)
+            evaluate_sparse(rows, 1, 2, x, 0, 2, means, width2)
+            all_means, all_width2 = np.empty(4), np.empty(4)
+            evaluate_all(rows, 1, 2, x, 0, 2, all_means, all_width2)
+            np.testing.assert_array_equal(means, all_means)
+            np.testing.assert_array_equal(width2, all_width2)
+            for level in range(2):
+                right = ridge.evaluate(rows[level], x[0])
+                assert (means[level], width2[level]) == pytest.approx(right, rel=1e-10, abs=1e-13)

@@ -26,7 +26,7 @@ from unipac.bandits.sets.certify import certificate as tight_certificate, interv
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack
 from unipac.linalg.fast import argmax, simd
-from unipac.linalg.fast.evaluate import evaluate_all, four, support
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_sparse, four
 from unipac.linalg.levels import Levels
 
 NEVER = 1 << 40
@@ -110,17 +110,14 @@ def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float
     _, d, row = rows.shape
     D = work.images.shape[2]
     x, at, to = k * d, level * d * row, (level * X.shape[0] + k) * D
-    begin, end = support(X, k)
-    for i in range(begin):
-        work.images[level, k, i] = 0.0
-    i, at = begin, at + begin * row
+    i = int(np.int64(0))
     while i + 3 < d:
-        simd.store(work.images, to + i, four(rows, at, row, X, x, begin, end, i))
+        simd.store(work.images, to + i, four(rows, at, row, X, x, i))
         i += 4
         at += 4 * row
     while i < d:
         u = 0.0
-        for j in range(begin, i + 1):
+        for j in range(i + 1):
             u += rows[level, i, j] * X[k, j]
         work.images[level, k, i] = u
         i += 1
@@ -148,8 +145,12 @@ def _difference(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
 @inlined
 def look(levels: Levels, X: Array, work: Work) -> None:
     """Evaluate all actions on all data."""
-    once = int(np.int64(1))
-    evaluate_all(levels.rows, once, once, X, int(np.int64(0)), X.shape[0], work.means, work.all_width2)
+    once, first = int(np.int64(1)), int(np.int64(0))
+    n, d = X.shape
+    if X[0, 0] == 0.0 or X[0, d - 1] == 0.0:
+        evaluate_sparse(levels.rows, once, once, X, first, n, work.means, work.all_width2)
+    else:
+        evaluate_all(levels.rows, once, once, X, first, n, work.means, work.all_width2)
 
 
 @inlined

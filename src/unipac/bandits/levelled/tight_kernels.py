@@ -34,7 +34,7 @@ from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate,
 from unipac.bandits.sets.kernels import Rules, Sets, Work
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import ridge
-from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one, evaluate_sparse
 from unipac.linalg.levels import SINGLE, Levels, level_of, top
 from unipac.theory.kernels import mixture as _mixture
 
@@ -81,7 +81,10 @@ def _select(
     n = X.shape[0]
     first, once = int(np.int64(0)), int(np.int64(1))
     scale = confidence.scale
-    evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
+    if sets.rows.shape[0] > 1:
+        evaluate_sparse(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
+    else:
+        evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
     beta = scale * levels.beta[S - 1]
     leader, best = first, -math.inf
     for k in range(n):

@@ -253,7 +253,7 @@ def _write_image(rows: Array, b: int, X: Array, k: int, images: Array, row: int)
     at, to, x = start * columns, row * images.shape[1], k * X.shape[1] + start
     i = int(np.int64(0))
     while i + 3 < d:
-        simd.store(images, to + i, four(rows, at, columns, X, x, int(np.int64(0)), i, i))
+        simd.store(images, to + i, four(rows, at, columns, X, x, i))
         i += 4
         at += 4 * columns
     while i < d:
