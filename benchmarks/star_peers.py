@@ -36,7 +36,8 @@ STAR = {
     "StarLSVI, bonus_scale=.1": {"bonus_scale": 0.1},
 }
 SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
-EPISODES = {"StarLSVI": 5_000, "LSVIUCB": 3_000, "DQN": 10_000}
+SMALL_RIDGE, FEW_SCALES = 0.01, (0.1, 0.03, 0.01)
+EPISODES = {"StarLSVI": 5_000, "LSVIUCB": 3_000, "LSVIUCB, λ = .01": 1_500, "DQN": 10_000}
 
 
 def star(mdp: Any, seed: int, told: dict[str, Any]) -> list[tuple[int, float]]:
@@ -62,19 +63,21 @@ def _by(policy: Any) -> Any:
     return lambda stage, states, phi: np.array([policy(state, stage) for state in states])
 
 
-def lsvi(mdp: Any, seed: int, scale: float) -> list[tuple[int, float]]:
-    """Gaps of the greedy policy of LSVIUCB with the radius "mixture"."""
+def lsvi(mdp: Any, seed: int, scale: float, ridge: float = 1.0) -> list[tuple[int, float]]:
+    """Gaps of the policy of LSVIUCB with the radius "mixture"; its bonus is part of it."""
+    episodes = EPISODES["LSVIUCB" if ridge == 1.0 else "LSVIUCB, λ = .01"]
     agent = unipac.LSVIUCB(
         feature_map=mdp.feature_map,
         horizon=mdp.horizon,
         radius="mixture",
         bonus_scale=scale,
         replan="lazy",
-        total_episodes=EPISODES["LSVIUCB"],
+        total_episodes=episodes,
+        regularization=ridge,
     )
     env, found = ContinuousMDPEnv(mdp), []
     env.reset(seed=seed)
-    for k in checkpoints(EPISODES["LSVIUCB"]):
+    for k in checkpoints(episodes):
         agent.learn(env, episodes=k - agent.episodes)
         found.append((k, gap_of(mdp, _by(agent.policy()))))
     return found
@@ -100,7 +103,7 @@ def table(results: dict[str, Any]) -> str:
                 for row in results.get("peers", [])
                 if (row["agent"], row["where"]) == (name, where)
             ]
-            most = EPISODES[name.split(",")[0].split(" ")[0]]
+            most = EPISODES[name.split(", bonus")[0].split(" x ")[0].removesuffix(",")]
             shown = [f"{k:,}" if k else f"> {most:,}" for run in found for k in run]
             cells.append("; ".join(shown) or "–")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
@@ -114,6 +117,10 @@ if __name__ == "__main__":
     given = parser.parse_args()
     agents: dict[str, Any] = {
         name: lambda m, w, s, told=told: star(m, s, told) for name, told in STAR.items()
+    }
+    agents |= {
+        f"LSVIUCB, λ = .01, x {scale:g}": lambda m, w, s, scale=scale: lsvi(m, s, scale, SMALL_RIDGE)
+        for scale in FEW_SCALES
     }
     agents |= {f"LSVIUCB x {scale:g}": lambda m, w, s, scale=scale: lsvi(m, s, scale) for scale in SCALES}
     if given.dqn:
