@@ -44,12 +44,12 @@ def test_a_kernel_is_equal_to_python():
 
 def test_a_part_has_no_machine_code_of_its_own():
     _both(np.ones(2), np.empty(2))
-    assert isinstance(_square, Kernel) and not _square.overloads
+    assert isinstance(_square, Kernel)
+    assert not _square.overloads
     assert len(_square.part.overloads) == 1  # of two callers
     (made,) = _square.part.overloads.values()
-    assert made.library._final_module is not None and not made.library._codegen._engine.is_symbol_defined(
-        made.fndesc.mangled_name
-    )
+    assert made.library._final_module is not None
+    assert not made.library._codegen._engine.is_symbol_defined(made.fndesc.mangled_name)
 
 
 def test_python_can_call_what_kernels_call():
