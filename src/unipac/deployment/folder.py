@@ -219,7 +219,7 @@ class Folder:
             record = _decision(file.readline())
             if record is None or record.id != id:  # something before it was blanked since, or it is damaged
                 file.seek(0)
-                record = next((found for line in file if (found := _decision(line)) and found.id == id), None)
+                record = next((one for line in file if (one := _decision(line)) and one.id == id), None)
             if record is None:
                 raise self._held.refused(segment, offset, f"it is not the decision {id!r}")
             return Found(record, value, self._offer_of(file, record))
