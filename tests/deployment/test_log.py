@@ -426,6 +426,30 @@ def test_trim(tmp_path):
         opened(tmp_path / "log")
 
 
+def test_a_snapshot_whose_log_was_trimmed(tmp_path):
+    """Blanking moves records: the snapshot is found again, and what waited at its time as well."""
+    clock = machine.Clock()
+    d = deployed(tmp_path / "log", clock, window=20.0)
+    offers = [X[:2] * (1.0 - k / 1000) for k in range(60)]
+    for k, offer in enumerate(offers):
+        clock.now += 0.25
+        d.decide({"text": "x" * (k % 50)}, offer, id=f"r{k}")
+        if k in (20, 40):
+            d.checkpoint()
+    assert d.trim(time.time() + 1.0) == 60
+    right = d.digest()
+    d.shut()
+    d = opened(tmp_path / "log")
+    assert d.digest() == right
+    d._uptime.clock.now += 100.0
+    d.close()
+    for k, offer in enumerate(offers):
+        assert d.decide(None, offer, id=f"r{k}").seq == k + 1
+    d.checkpoint()
+    d.shut()
+    assert opened(tmp_path / "log").pending == 0
+
+
 def test_a_catalogue_is_written_once(tmp_path):
     """34 items in 54 dimensions: at most 1 kB a decision with its reward."""
     rng = np.random.default_rng(0)

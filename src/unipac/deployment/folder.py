@@ -42,6 +42,7 @@ class Folder:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.closing: dict[Label, float | None] = {}
         self._places: dict[Label, int] = {}
+        self._blank: set[int] = set()  # segments of which nothing is left to blank
         self._why = ""  # why it is closed
         self._dirty = False  # whether something was not synced
         self._mutex = threading.RLock()  # the thread that syncs, and what changes files under it
@@ -215,11 +216,11 @@ class Folder:
         segment, offset = place >> SHIFT, place & ((1 << SHIFT) - 1)
         with self._mutex, open(self._held.path_of(segment), "rb") as file:
             file.seek(offset)
-            try:
-                record = lines.record_of(lines.parts(file.readline()))
-            except ValueError as error:
-                raise self._held.refused(segment, offset, str(error)) from None
-            if record.id != id:
+            record = _decision(file.readline())
+            if record is None or record.id != id:  # something before it was blanked since, or it is damaged
+                file.seek(0)
+                record = next((one for line in file if (one := _decision(line)) and one.id == id), None)
+            if record is None:
                 raise self._held.refused(segment, offset, f"it is not the decision {id!r}")
             return Found(record, value, self._offer_of(file, record))
 
@@ -260,14 +261,19 @@ class Folder:
             yield int(path.stem.removeprefix("snapshot-")), path.read_bytes()
 
     def trim(self, before: float, through: int) -> int:
-        """Blank parts of decisions, in all segments but a new one."""
+        """Blank parts of decisions; the segment that is written is followed by another if it has such."""
         self.ready()
-        self.sync()
-        self._begin_segment(self.position())
+        if trimming.has_older(self._held.path_of(self.segment), before):
+            self.sync()
+            self._begin_segment(self.position())
         count = 0
         for segment in self._held.numbers[:-1]:
+            if segment in self._blank:
+                continue
             with self._mutex:
-                found, moved = trimming.trim(self._held.path_of(segment), before, through)
+                found, left, moved = trimming.trim(self._held.path_of(segment), before, through)
+                if left == 0:
+                    self._blank.add(segment)
                 base, count = segment << SHIFT, count + found
                 for id_, _, place in moved:
                     if id_ in self._places:
@@ -307,3 +313,12 @@ class Folder:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.shut()
+
+
+def _decision(line: bytes) -> Record | None:
+    """The decision of a line; None if it is another record, or none."""
+    try:
+        record = lines.record_of(lines.parts(line))
+    except ValueError:
+        return None
+    return record if record.kind == "decide" else None

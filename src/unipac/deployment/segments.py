@@ -38,13 +38,36 @@ class Segments:
 
         First come the actions that the segment names before the position, which are at no place.
         """
-        position = self._before(after) if start is None else start
+        position = self._before(after) if start is None else self._found(start)
         for record in self._offers_before(position):
             yield record, NOWHERE
         for segment in range(position.segment, len(self.numbers)):
             last = segment == self.numbers[-1]
             yield from self.lines(segment, position, last)
             position = self.reached._replace(segment=segment + 1, offset=0)
+
+    def _found(self, known: Position) -> Position:
+        """A position of a snapshot, which lies elsewhere if something before it was blanked since."""
+        if known.segment not in self.numbers:
+            raise self.refused(known.segment, known.offset, "it is not there")
+        with open(self.path_of(known.segment), "rb") as file:
+            file.seek(max(0, known.offset - 1))
+            if file.read(1) == b"\n":
+                line = file.readline()
+                try:
+                    if not line.endswith(b"\n") or lines.read(line, known.chain):
+                        return known
+                except ValueError:
+                    pass  # that may be, or it is damaged: then what follows says where
+            file.seek(0)
+            _, seq, chain = self._begun(known.segment, file.readline())
+        begin = Position(seq, known.segment, 0, chain)
+        if (seq, chain) == (known.seq, known.chain):
+            return begin
+        for _ in self.lines(known.segment, begin, known.segment == self.numbers[-1]):
+            if (self.reached.seq, self.reached.chain) == (known.seq, known.chain):
+                return self.reached
+        raise self.refused(known.segment, known.offset, f"event {known.seq} is not the one of the snapshot")
 
     def _before(self, after: int) -> Position:
         """The beginning of the segment that has the event after this one."""

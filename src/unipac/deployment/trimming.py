@@ -9,13 +9,24 @@ from unipac._actions import Label
 from unipac.deployment import lines
 
 
-def trim(path: Path, before: float, through: int) -> tuple[int, list[tuple[Label, int, int]]]:
+def has_older(path: Path, before: float) -> bool:
+    """Whether the first decision of a segment was made before a time."""
+    with open(path, "rb") as file:
+        file.readline()
+        for line in file:
+            record = lines.record_of(lines.parts(line))
+            if record.kind == "decide":
+                return (record.wall or 0.0) < before
+    return False
+
+
+def trim(path: Path, before: float, through: int) -> tuple[int, int, list[tuple[Label, int, int]]]:
     """Blank contexts of decisions before a time, and vectors of those up to an event that are.
 
     Returns:
-        how many decisions lost something; and of all that moved (id, offset before, offset after).
+        how many decisions lost something; how many still have something; of all that moved (id, offset before, after).
     """
-    count, made = 0, []
+    count, left_over, made = 0, 0, []
     moved: list[tuple[Label, int, int]] = []
     with open(path, "rb") as file:
         first = file.readline()
@@ -34,6 +45,8 @@ def trim(path: Path, before: float, through: int) -> tuple[int, list[tuple[Label
                 left = lines.blanked(context), lines.blanked(vectors) if record.seq <= through else vectors
                 count += left != (context, vectors)
                 context, vectors = left
+            if record.kind == "decide":
+                left_over += any(part and not part.startswith(lines.BLANK) for part in (context, vectors))
             new, chain = lines.joined(rest, context, vectors, chain)
             if offset != at and record.id is not None:
                 moved.append((record.id, at, offset))
@@ -41,4 +54,4 @@ def trim(path: Path, before: float, through: int) -> tuple[int, list[tuple[Label
             made.append(new)
     if count:
         storage.write_atomically(path, b"".join(made))
-    return count, moved if count else []
+    return count, left_over, moved if count else []
