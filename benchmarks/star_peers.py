@@ -26,7 +26,7 @@ from continuous import MDPS, checkpoints, gap_of, range_of, settled  # noqa: E40
 
 import unipac  # noqa: E402
 from unipac.envs.gymnasium.continuous import ContinuousMDPEnv  # noqa: E402
-from unipac.mdp.linear.star.evaluate import NEWEST, fill_planned  # noqa: E402
+from unipac.mdp.linear.star.planning.evaluate import NEWEST, fill_planned  # noqa: E402
 
 WRITTEN = HERE / "star_lsvi.json"
 SHARE = 0.05

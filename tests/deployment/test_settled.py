@@ -135,3 +135,33 @@ def test_at_most_a_thousand_sets(monkeypatch):
     deployment.watch("set 3", [[0.003]], 1e-3)  # a known one still goes
     deployment.unwatch("set 3")
     deployment.watch("one more", [[1.0]], 1e-3)
+
+
+def test_bounds_of_a_refuted_misspecification_are_dropped():
+    """A ramp: (0, .4) moves on to .4; then verdicts and bounds under 0 count no more, and decisions say so."""
+    rng = np.random.default_rng(0)
+    agent = unipac.Guarded(
+        unipac.LinUCB(2), noise=0.5, norm=1.5, reward_range=(0.0, 1.0), misspecification=(0.0, 0.4)
+    )
+    d = unipac.Deployment(agent, linearity=0.0, clock=lambda: 0.0)
+    ends = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
+    d.watch("ends", ends, eps=0.6)
+    settled = []
+    for k in range(4000):
+        z = rng.uniform(-1.0, 1.0, 4)
+        decision = d.decide(None, np.column_stack([np.ones(4), z]) / np.sqrt(2.0), id=k)
+        if decision.misspecification:
+            break
+        mean = np.clip(0.5 + 3.0 * decision.action[1] * np.sqrt(2.0), 0.02, 0.98)
+        d.reward(k, float(rng.random() < mean))
+        settled.append(d.settled("ends") is not None)
+    assert decision.misspecification == 0.4
+    assert "misspecification=0.4" in repr(decision)
+    assert any(settled)  # control: there was a verdict under 0
+    d.reward(k, 1.0)
+    assert d._agent.misspecification == 0.4
+    assert d.settled("ends") is None
+    event = next(event for event in reversed(d.events()) if event["kind"] == "decide")
+    assert event["misspecification"] == 0.4
+    again = unipac.Deployment.replay(d.events())
+    assert again.digest() == d.digest()

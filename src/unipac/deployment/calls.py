@@ -61,7 +61,8 @@ def decide(
         chosen = offering.chosen(d._agent, X, labels, d.holdout, d.seed, d._decided)
         key, seq = chosen.told.id if key is None else key, d._seq + 1
         said = (key, *chosen.told[1:11], chosen.propensity, chosen.drawn, seq)
-        decision: Decision = tuple.__new__(Decision, said)
+        made: Decision = tuple.__new__(Decision, said)
+        decision = made.under(chosen.told.misspecification)
         fields = decision, now[0], time.time(), offer.context, rows, offer.vectors, body, offer.items, told
         row: Decided = tuple.__new__(Decided, fields)
         commit(d, row, effects.decide(d, row), now)

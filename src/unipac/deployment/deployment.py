@@ -186,7 +186,8 @@ class Deployment:
         with self._lock:
             if name not in self._watches:
                 raise Unknown(f"name must be that of a watched set, got {check.shown(name)}")
-            return self._watches[name].verdict if self._agent.consistent else None
+            watch = self._watches[name]
+            return watch.verdict if self._agent.consistent and watch.holds(self._agent) else None
 
     def plot(self) -> Any:
         """An Altair chart over the decisions: rewards, certificates, shares explored, drift against its threshold."""

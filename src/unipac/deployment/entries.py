@@ -70,7 +70,8 @@ def saved(entries: Sequence[Entry], dim: int) -> Saved:
     for entry in entries:
         d = entry.decision
         row = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
-        rows.append([*row, entry.body.hex(), entry.closes, entry.number, entry.value])
+        more = [d.misspecification] if d.misspecification else []
+        rows.append([*row, entry.body.hex(), entry.closes, entry.number, entry.value, *more])
     values = [[getattr(e.decision, name) for name in VALUES] for e in entries]
     arrays = {
         "actions": np.array([e.decision.action for e in entries], dtype=np.float64).reshape(-1, dim),
@@ -87,7 +88,7 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
         raise ValueError("the decisions are not those of any data")
     entries: Entries = OrderedDict()
     for row, x, numbers in zip(rows, X, values.tolist(), strict=True):
-        id_, index, level, certified, name, propensity, holdout, seq, body, closes, number, value = row
+        id_, index, level, certified, name, propensity, holdout, seq, body, closes, number, value, *zeta = row
         key = label("id", id_)
         check.require(key not in entries, "id", "of one decision only", key)
         decision = Decision(
@@ -103,7 +104,7 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) 
             check.count("seq", seq),
         )
         entries[key] = Entry(
-            decision,
+            decision.under(check.positive("misspecification", zeta[0]) if zeta else None),
             bytes.fromhex(body),
             None if closes is None else check.real("closes", closes),
             None if number is None else check.count("number", number, least=0),

@@ -12,7 +12,8 @@
 
 ``vectors`` of a decision is null where features, context and ids tell them, or ``items``, the features of the actions.
 ``hash`` is that of all vectors and ids offered: by it a repeated call is recognised. ``policies`` are what functions
-that are compared would have taken, by name the row or null. ``through`` is the number of the decision whose window has
+that are compared would have taken, by name the row or null. ``misspecification`` is the ζ under which the certificate
+holds, if it is not 0. ``through`` is the number of the decision whose window has
 ended. ``ask`` comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row,
 certificate]. ``refutes`` says that the bounds of watched actions refute the assumptions. Times are those of the
 deployment; ``wall`` is the clock on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where
@@ -136,6 +137,8 @@ def decide_event(row: Decided) -> dict[str, Any]:
         event["items"] = list(row.items)
     if row.policies is not None:
         event["policies"] = dict(row.policies)
+    if decision.misspecification:
+        event["misspecification"] = decision.misspecification
     return event if row.hash is None else {**event, "hash": row.hash.hex()}
 
 
@@ -174,7 +177,8 @@ def decision_of(event: Mapping[str, Any], answer: Sequence[Any], x: Array, dim: 
     *numbers, certified, name = answer
     mean, width, ucb, lcb, certificate = map(from_json, numbers)
     propensity = event["propensity"]
-    return Decision(
+    zeta = event.get("misspecification")
+    made = Decision(
         label("id", event["id"]),  # type: ignore[arg-type]
         check.count("index", event["index"], least=0),
         read_only(x.copy()),
@@ -186,6 +190,7 @@ def decision_of(event: Mapping[str, Any], answer: Sequence[Any], x: Array, dim: 
         check.flag("holdout", event["holdout"]),
         check.count("seq", event["seq"]),
     )
+    return made.under(None if zeta is None else check.positive("misspecification", zeta))
 
 
 # -- events inside and outside -----------------------------------------------------------------------

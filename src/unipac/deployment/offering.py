@@ -94,7 +94,8 @@ def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decisio
     action = X[k].copy()
     action.setflags(write=False)
     said = (float(mean[k]), float(width[k]), float(ucb[k]), float(lcb[k]), certificate, choice.certified)
-    return Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
+    made = Decision(choice.id, k, action, 0, *said, None if labels is None else labels[k])
+    return made.under(choice.misspecification)
 
 
 class Chosen(NamedTuple):

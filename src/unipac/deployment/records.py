@@ -85,6 +85,8 @@ class Encoder:
             told["hash"] = row.hash.hex()
         if row.policies is not None:
             told["policies"] = row.policies
+        if d.misspecification:
+            told["misspecification"] = d.misspecification
         made: list[Record] = []
         plain = type(row.offered) is range
         if row.vectors is not None:

@@ -60,11 +60,13 @@ class Watch(NamedTuple):
     upper: Array
     lower: Array
     verdict: Settled | None
+    zeta: float
+    """The misspecification under which its bounds hold."""
 
     @classmethod
-    def of(cls, X: Array, labels: tuple[Any, ...] | None, eps: float) -> Watch:
+    def of(cls, X: Array, labels: tuple[Any, ...] | None, eps: float, zeta: float = 0.0) -> Watch:
         """One that was never looked at."""
-        return cls(X, labels, eps, np.full(len(X), np.inf), np.full(len(X), -np.inf), None)
+        return cls(X, labels, eps, np.full(len(X), np.inf), np.full(len(X), -np.inf), None, zeta)
 
     def same(self, other: Watch) -> bool:
         """Whether both ask the same."""
@@ -75,8 +77,13 @@ class Watch(NamedTuple):
         bounds, refuted = seen(agent, self.X)
         if refuted or not agent.consistent:
             return self, refuted
-        upper, lower = np.minimum(self.upper, bounds.ucb), np.maximum(self.lower, bounds.lcb)
-        return self._replace(upper=upper, lower=lower), False
+        known = self if self.holds(agent) else Watch.of(*self[:3], assumed(agent))
+        upper, lower = np.minimum(known.upper, bounds.ucb), np.maximum(known.lower, bounds.lcb)
+        return known._replace(upper=upper, lower=lower), False
+
+    def holds(self, agent: BanditAgent) -> bool:
+        """Whether the bounds are of the misspecification that the agent assumes now."""
+        return self.zeta == assumed(agent)
 
     def found(self) -> tuple[int, float] | None:
         """The first action whose lower bound is within ε of the largest upper bound, and how near; None if none is."""
@@ -112,18 +119,23 @@ def looked(agent: BanditAgent, watches: Watches) -> tuple[Watches, bool]:
     """The sets without a verdict with the bounds of now, and whether these refute the assumptions."""
     cut: Watches = {}
     for name, watch in watches.items():
-        if watch.verdict is None:
+        if watch.verdict is None or not watch.holds(agent):
             cut[name], refuted = watch.cut(agent)
             if refuted:
                 return {}, True
     return cut, False
 
 
+def assumed(agent: BanditAgent) -> float:
+    """The misspecification that an agent assumes now; bounds of smaller ones are not proven any more."""
+    return float(getattr(agent, "misspecification", None) or 0.0)
+
+
 def is_due(agent: BanditAgent, watches: Watches, asked: int) -> bool:
     """Whether watched sets must be looked at: so many rounds were learned since ``asked`` of them."""
     if not watches or agent.rounds - asked < EVERY or not agent.consistent:
         return False
-    return any(watch.verdict is None for watch in watches.values())
+    return any(watch.verdict is None or not watch.holds(agent) for watch in watches.values())
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -134,7 +146,8 @@ def saved(watches: Watches) -> tuple[list[Any], dict[str, NDArray[Any]]]:
     rows, arrays = [], {}
     for k, (name, watch) in enumerate(watches.items()):
         verdict = None if watch.verdict is None else list(watch.verdict)
-        rows.append([name, None if watch.labels is None else list(watch.labels), watch.eps, verdict])
+        more = [watch.zeta] if watch.zeta else []
+        rows.append([name, None if watch.labels is None else list(watch.labels), watch.eps, verdict, *more])
         arrays[f"{k}.X"], arrays[f"{k}.bounds"] = watch.X, np.array([watch.upper, watch.lower])
     return rows, arrays
 
@@ -142,7 +155,7 @@ def saved(watches: Watches) -> tuple[list[Any], dict[str, NDArray[Any]]]:
 def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int, most_seq: int) -> Watches:
     """Watches from a file; a ``ValueError`` if no data could have led to them."""
     made: Watches = {}
-    for k, (name, labels, eps, verdict) in enumerate(rows):
+    for k, (name, labels, eps, verdict, *more) in enumerate(rows):
         X, bounds = arrays[f"{k}.X"], arrays[f"{k}.bounds"]
         sound = X.ndim == 2 and X.shape[1] == dim and bounds.shape == (2, len(X)) and len(X) > 0
         sound = sound and X.dtype == bounds.dtype == np.float64 and not np.isnan(bounds).any()
@@ -151,7 +164,8 @@ def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int, 
         if not sound or (ids is not None and len(ids) != len(X)):
             raise ValueError("the watched sets are not those of any data")
         upper, lower = bounds.copy()
-        watch = Watch(X, ids, check.positive("eps", eps), upper, lower, None)
+        zeta = check.positive("zeta", more[0]) if more else 0.0
+        watch = Watch(X, ids, check.positive("eps", eps), upper, lower, None, zeta)
         if verdict is not None:
             seq = check.count("seq", verdict[3], least=0, most=most_seq)
             if watch.told() != list(verdict[:3]):

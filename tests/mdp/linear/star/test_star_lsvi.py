@@ -162,7 +162,7 @@ def test_ends_are_worth_nothing_and_stay_inside_the_bounds(low):
 
 def test_shares_of_the_failure_probability_sum_to_delta():
     """All events of plans, and of both evaluations of a million plans."""
-    from unipac.mdp.linear.star import plan as numbers
+    from unipac.mdp.linear.star.planning import plan as numbers
 
     j = np.arange(1, 10**6 + 1, dtype=float)
     shares = numbers.SHARE_A + numbers.SHARE_B + numbers.SHARE_C

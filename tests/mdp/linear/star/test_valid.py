@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from unipac import StarLSVI, envs
-from unipac.mdp.linear.star import plan as kernels
+from unipac.mdp.linear.star.planning import plan as kernels
 
 EPISODES, PIECE = 400, 20
 

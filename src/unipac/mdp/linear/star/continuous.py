@@ -20,7 +20,6 @@ from unipac._jit import jit
 from unipac._warnings import warn
 from unipac.envs import ContinuousMDP
 from unipac.envs.play.simulation import EPISODE_BLOCK, World, episode_uniforms
-from unipac.mdp.linear.star.chains import Rules
 from unipac.mdp.linear.star.episodes import (
     EPISODES,
     FRESH,
@@ -33,9 +32,10 @@ from unipac.mdp.linear.star.episodes import (
     learn,
     told_of,
 )
-from unipac.mdp.linear.star.evaluate import CURRENT, NEWEST, fill_planned
 from unipac.mdp.linear.star.given import may_fall_back, play as play_numbered
 from unipac.mdp.linear.star.memory import OTHER
+from unipac.mdp.linear.star.planning.chains import Rules
+from unipac.mdp.linear.star.planning.evaluate import CURRENT, NEWEST, fill_planned
 from unipac.mdp.linear.star.state import with_room
 from unipac.mdp.protocol.agent import LARGEST_TRACE
 from unipac.mdp.protocol.records import EpisodeTrace, empty_trace

@@ -12,18 +12,6 @@ from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
 from unipac.linalg.dense import copy_all, fill_all
-from unipac.mdp.linear.star.chains import Chains, Rules, copy_chain
-from unipac.mdp.linear.star.evaluate import (
-    CURRENT,
-    JUDGEMENTS,
-    NEWEST,
-    TENTATIVE,
-    WAITING,
-    certificate,
-    evaluate,
-    fill_choices,
-    mean_top,
-)
 from unipac.mdp.linear.star.memory import (
     END,
     JUDGED,
@@ -35,7 +23,19 @@ from unipac.mdp.linear.star.memory import (
     add,
     learn_reward,
 )
-from unipac.mdp.linear.star.plan import decide, has_grown, make_plan
+from unipac.mdp.linear.star.planning.chains import Chains, Rules, copy_chain
+from unipac.mdp.linear.star.planning.evaluate import (
+    CURRENT,
+    JUDGEMENTS,
+    NEWEST,
+    TENTATIVE,
+    WAITING,
+    certificate,
+    evaluate,
+    fill_choices,
+    mean_top,
+)
+from unipac.mdp.linear.star.planning.plan import decide, has_grown, make_plan
 from unipac.mdp.protocol.play import Played, play_one
 
 EPISODES, PLANS, FRESH, REFUTED, WAITS = 0, 1, 2, 3, 4

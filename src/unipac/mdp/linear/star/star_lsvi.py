@@ -1,16 +1,16 @@
 """StarLSVI: two-sided bounds on V* alone, for linear MDPs with any states, with a certificate before every episode.
 
-    pseudo-code; x features, [lo, hi] bounds on V*_{h+1}, c their middle         here
-    PLAN from all transitions (φ_i, s'_i); for h = H, ..., 1:                    mdp.linear.star.plan.make_plan
-      at s'_i: U = max_a U_{h+1}, L = max_a L_{h+1}, π = argmax of Q̂ in [L, U]   mdp.linear.star.plan.fill_bounds
-        adv_i = at least V*(s'_i) − Q*(s'_i, π)                                  mdp.linear.star.plan.advantage
-      ω̂ = Σ⁻¹ sum φ_i (Q̂_{h+1}(s'_i, π) + adv_i/2 − c);  Q̂_h = r + c + x'ω̂      mdp.linear.star.chains.fit
-      PU, PL = the best of [lo, hi], regressed intervals [L, U], Q̂ ± its error   mdp.linear.star.chains.following
-      U_h = r⁺ + PU, L_h = r⁻ + PL;  hi, lo of stage h at the corners            mdp.linear.star.plan.bounds
-    ACT: argmax of Q̂ + scale (U − Q̂) over actions not proven worse;              mdp.linear.star.plan.decide
+    pseudo-code; x features, [lo, hi] bounds on V*_{h+1}, c the middle    here
+    PLAN from all transitions (φ_i, s'_i); for h = H, ..., 1:             mdp.linear.star.planning.plan.make_plan
+      at s'_i: U = max_a U_{h+1}, L = max_a L_{h+1},                      mdp.linear.star.planning.plan.fill_bounds
+        π = argmax of Q̂ in [L, U], adv_i at least V*(s'_i) − Q*(s'_i, π)  mdp.linear.star.planning.plan.advantage
+      ω̂ = Σ⁻¹ sum φ_i (Q̂(s'_i, π) + adv_i/2 − c);  Q̂_h = r + c + x'ω̂     mdp.linear.star.planning.chains.fit
+      PU, PL = the best of [lo, hi], regressed [L, U], Q̂ ± its error      mdp.linear.star.planning.chains.following
+      U_h = r⁺ + PU, L_h = r⁻ + PL;  hi, lo of stage h at the corners     mdp.linear.star.planning.plan.bounds
+    ACT: argmax of Q̂ + scale (U − Q̂) over actions not proven worse;       mdp.linear.star.planning.plan.decide
       f_h(s) = a bound on what that loses
-    CERTIFICATE of a plan, from episodes after it: bounds on                     mdp.linear.star.evaluate.certificate
-      Σ f along its policy, and on U_1 − its value                               mdp.linear.star.evaluate.evaluate
+    CERTIFICATE of a plan, from episodes after it: bounds on              mdp.linear.star.planning.evaluate.certificate
+      Σ f along its policy, and on U_1 − its value                        mdp.linear.star.planning.evaluate.evaluate
     after an episode: evaluate again if episodes since the plan grew by 5 %;     mdp.linear.star.episodes.learn
       execute the plan that waits if its certificate is lower;
       a new plan if some Σ doubled in a direction or a reward is new; it waits if that in use has a small certificate

@@ -9,7 +9,8 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg.dense import cholesky, dot
-from unipac.mdp.linear.star.chains import (
+from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
+from unipac.mdp.linear.star.planning.chains import (
     BOTTOM,
     CAP,
     CROSSED,
@@ -29,7 +30,6 @@ from unipac.mdp.linear.star.chains import (
     gather,
     reward_error,
 )
-from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
 from unipac.mdp.tabular.counting.kl import kl_upper
 from unipac.theory.tabular import kt_kernel
 

@@ -1,0 +1,1 @@
+"""Plans of StarLSVI, and what is proven of them: regressions, bounds, certificates."""
