@@ -16,13 +16,14 @@ No alarm is no evidence of linearity: there may be too few rounds, or a misfit t
 products are taken up to ``MOST_PAIRED`` columns, else the squares alone. f is for directions that were never tried, as
 in ``drift``.
 
-``add`` is the one kernel: it adds a round to the arrays of an alarm, and tests when it is time.
+Rounds wait until it is time for a test. ``add`` is the one kernel: it adds them to the sums of an alarm, and tests.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import setitem
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,10 @@ class Sums(NamedTuple):
     """(D,): b."""
     last: Array
     """(6,)."""
+    X: Array
+    """(m, d): the rounds since the last test, as many as ``last`` tells."""
+    y: Array
+    """(m,)."""
 
 
 def length(dim: int) -> int:
@@ -139,23 +144,21 @@ def misfit(sums: Sums, floor: float, room: Array) -> tuple[float, float, float]:
 
 
 @jit
-def add(sums: Sums, rules: Rules, x: Array, y: float, seq: int) -> None:
-    """Add a round, which came with event ``seq``; test if it is time. After an alarm nothing is added."""
-    if sums.last[ALARM] != 0.0:
-        return
+def add(sums: Sums, rules: Rules, seq: int) -> None:
+    """Add the rounds that wait, the last of which came with event ``seq``, and test."""
     D, d = sums.cross.shape
     z = np.empty(D)
-    write_powers(x, rules.action_norm, z)
-    for i in range(D):
-        sums.total[i] += z[i] * y
-        for j in range(d):
-            sums.cross[i, j] += z[i] * x[j]
-        for j in range(D):
-            sums.gram[i, j] += z[i] * z[j]
+    for k in range(sums.y.size):
+        x, y = sums.X[k], sums.y[k]
+        write_powers(x, rules.action_norm, z)
+        for i in range(D):
+            sums.total[i] += z[i] * y
+            for j in range(d):
+                sums.cross[i, j] += z[i] * x[j]
+            for j in range(D):
+                sums.gram[i, j] += z[i] * z[j]
     sums.last[COUNT] += 1.0
     n = sums.last[COUNT]
-    if n % max(EVERY, D) != 0.0:
-        return
     squares = 0.0
     for i in range(D):
         for j in range(d):
@@ -214,7 +217,10 @@ class Alarm:
         share = math.log(1.0 / alpha) if self.watches else 0.0
         self.rules = Rules(noise, norm, action_norm, share, misspecification)
         D = length(dim) if self.watches else 0
-        self.sums = Sums(np.eye(D), np.zeros((D, dim)), np.zeros(D), np.zeros(6))
+        room = max(EVERY, D) if self.watches else 0
+        self.sums = Sums(
+            np.eye(D), np.zeros((D, dim)), np.zeros(D), np.zeros(6), np.zeros((room, dim)), np.zeros(room)
+        )
 
     def __copy__(self) -> Alarm:
         """Another alarm that has learned the same."""
@@ -229,8 +235,16 @@ class Alarm:
             kernel(*arguments)
 
     def after(self, x: Array, y: float, seq: int) -> list[Change]:
-        """The changes that add one round, for ``unipac._atomic.commit``."""
-        return [(add, self.sums, self.rules, np.array(x), float(y), int(seq))] if self.watches else []
+        """The changes that add one round, for ``unipac._atomic.commit``. After an alarm nothing is added."""
+        sums = self.sums
+        if not self.watches or sums.last[ALARM]:
+            return []
+        count, room = int(sums.last[COUNT]), len(sums.y)
+        k = count % room
+        kept: list[Change] = [(setitem, sums.X, k, np.array(x)), (setitem, sums.y, k, float(y))]
+        if k + 1 < room:
+            return [*kept, (setitem, sums.last, COUNT, count + 1.0)]
+        return [*kept, (add, sums, self.rules, int(seq))]
 
     @property
     def state(self) -> Linearity:
@@ -261,7 +275,8 @@ class Alarm:
         sound = (
             np.array_equal(gram, gram.T)
             and bool((np.diag(gram) >= 1.0).all())
-            and gram[0, 0] == 1.0 + last[COUNT]
+            and last[COUNT] >= 0.0
+            and gram[0, 0] == 1.0 + last[COUNT] // len(self.sums.y) * len(self.sums.y)
             and last[ALARM] in (0.0, 1.0)
             and 0.0 <= last[SEQ] < 2.0**53
         )

@@ -177,9 +177,7 @@ def verdict(
     By the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those of the
     regression that gives the ucb. ``spare`` is scratch memory of the sets.
     """
-    if sets is None:
-        return _verdict(levels, rules, None, X, k, last, work)
-    return _verdict(levels, rules, tight.opened(sets, spare, X.shape[0]), X, k, last, work)
+    return _verdict(levels, rules, tight.known(sets, spare, X.shape[0]), X, k, last, work)
 
 
 @inlined
@@ -309,8 +307,7 @@ def play(
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
     zeta = 0.0
-    if sets is not None:
-        known = tight.opened(sets, spare, n)
+    known = tight.known(sets, spare, n)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if sets is not None:
@@ -329,10 +326,7 @@ def play(
             by = single.scaled(inner, once, confidence.scale, bonus)
             room = argmax.workspace(count, d, inner.size.size)
             k = work.alive[argmax.select(by, once, rows[:count], room, s.means, s.width2)]
-        if sets is None:
-            _, _, _, _, certificate, wrong = _verdict(levels, rules, None, X, k, last, work)
-        else:
-            _, _, _, _, certificate, wrong = _verdict(levels, rules, known, X, k, last, work)
+        _, _, _, _, certificate, wrong = _verdict(levels, rules, known, X, k, last, work)
         refuted |= wrong
         record.chosen[t], record.level[t] = k, level
         record.certificate[t] = math.nan if refuted else certificate

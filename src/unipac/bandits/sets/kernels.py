@@ -18,9 +18,11 @@ half_a      the half-width of a direction by A, from its image Mv
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from unipac._arrays import Array
@@ -165,6 +167,20 @@ def opened(memory: Array, spare: Array, n: int) -> Open:
     """The sets by name, with scratch memory for n actions."""
     sets, rules = unpack(memory)
     return Open(sets, rules, workspace(spare, n, sets))
+
+
+def known(memory: Array | None, spare: Array, n: int) -> Any:  # Open | None
+    """The same; None if there are no sets. Which of both it is, kernels know from types, when they are compiled."""
+    return None if memory is None else opened(memory, spare, n)
+
+
+overload(known)(
+    lambda memory, spare, n: (
+        (lambda memory, spare, n: None)
+        if isinstance(memory, types.NoneType)
+        else (lambda memory, spare, n: opened(memory, spare, n))
+    )
+)
 
 
 @jit
