@@ -547,7 +547,7 @@ for k in range(10**9):
         except unipac.deployment.Closed:  # its window had ended
             continue
         os.write(1, f"r {n}-{k} {0.125 * (k % 5)}\\n".encode())
-    if k % 50 == 49:
+    if k % 50 == 49 and not early:
         d.checkpoint()
 """
 
