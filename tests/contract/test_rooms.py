@@ -47,9 +47,14 @@ def reached(start: Path) -> set[Path]:
 
 
 def shared_rooms(algorithms: set[Path]) -> list[Path]:
-    """The folders below bandits, mdp and pac that hold no algorithm: what is in them is shared."""
+    """The folders below bandits, mdp and pac that hold no algorithm: what is in them is shared.
+
+    A folder inside the room of one algorithm is a part of that room.
+    """
     rooms = {path.parent for kind in ("bandits", "mdp", "pac") for path in (SOURCE / kind).rglob("*.py")}
-    return sorted(rooms - {path.parent for path in algorithms})
+    homes = [path.parent for path in algorithms]
+    own = {home for home in homes if homes.count(home) == 1}
+    return sorted(room for room in rooms - set(homes) if room.parent not in own)
 
 
 def lonely(users: dict[Path, set[str]], rooms: list[Path]) -> list[str]:

@@ -61,6 +61,7 @@ SENSIBLE = {
     "mass": 1.0,
     "pool": 3,
     "pending": 0,
+    "misspecification": 0.0,
     "scaling": "span",
     "stage": 1,
     "t": 3.0,

@@ -68,14 +68,17 @@ class Advantage(NamedTuple):
     """
 
     name: str
+    """Of the policy."""
     rounds: int
     """Decisions that count: their rewards are final, and those of all decisions before."""
     estimate: float
     """NaN without rounds."""
     lower: float
+    """The mean is above this and below ``upper``, at all times at once, with probability 1 − ``alpha``."""
     upper: float
-    """Between these the mean lies at all times at once, with probability 1 − alpha."""
+    """See ``lower``."""
     alpha: float
+    """As it was asked."""
 
 
 class Compared(NamedTuple):

@@ -57,4 +57,13 @@ class LogClosed(ValueError):  # noqa: N818
 
     The disk did not confirm what was written, the deployment was closed, or this process is a fork of the one that
     writes the log.
+
+    >>> import tempfile
+    >>> from unipac import Deployment, OFUL
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     deployment = Deployment(OFUL(2), log=f"{folder}/log")
+    ...     deployment.shut()
+    ...     deployment.decide(None, [[1.0, 0.0], [0.0, 1.0]])
+    Traceback (most recent call last):
+    unipac.deployment.errors.LogClosed: ...
     """

@@ -154,11 +154,11 @@ class Ledger:
             "rounds": self.rounds,
             "surplus": self.surplus,
             "consistent": self.consistent,
-            "overtaken": sum(self.place(d.id) < self.newest for d in waiting),
+            "overtaken": sum([self.place(d.id) < self.newest for d in waiting]),
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         zetas = [d.misspecification for d in waiting]
-        if any(zeta is not None for zeta in zetas):
+        if zetas.count(None) < len(zetas):
             progress["misspecification"] = zetas
         arrays = {
             "pending.actions": np.array([d.action for d in waiting]).reshape(-1, dim),

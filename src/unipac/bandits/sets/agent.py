@@ -23,6 +23,7 @@ def assumes(cls: T) -> T:
     otherwise = made._given
 
     def get(agent: Any) -> Any:
+        """ζ in force: certificates hold if rewards are linear within this."""
         value = agent._misspecification
         if type(value) is float:
             return value
