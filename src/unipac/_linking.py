@@ -77,7 +77,9 @@ class _Whole(codegen.JITCodeLibrary):
         for function in self._final_module.functions:
             if function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN6unipac"):
                 function.linkage = "internal"
-        super()._optimize_final_module()
+        # All is in one module, so Numba's first, cheaper pass, which inlines what it needs, would only repeat work.
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
