@@ -6,7 +6,7 @@ import unipac
 from helpers.judges.star import Problem, StarJudge
 from helpers.values import Linear
 from unipac.mdp.linear.star import episodes as kernels
-from unipac.mdp.linear.star.planning.chains import BOTTOM, TOP
+from unipac.mdp.linear.star.chains import BOTTOM, TOP
 from unipac.mdp.protocol.plan import Episode
 
 TIE = 1e-7

@@ -20,6 +20,7 @@ from unipac._jit import jit
 from unipac._warnings import warn
 from unipac.envs import ContinuousMDP
 from unipac.envs.play.simulation import EPISODE_BLOCK, World, episode_uniforms
+from unipac.mdp.linear.star.chains import Rules
 from unipac.mdp.linear.star.episodes import (
     EPISODES,
     FRESH,
@@ -34,7 +35,6 @@ from unipac.mdp.linear.star.episodes import (
 )
 from unipac.mdp.linear.star.given import may_fall_back, play as play_numbered
 from unipac.mdp.linear.star.memory import OTHER
-from unipac.mdp.linear.star.planning.chains import Rules
 from unipac.mdp.linear.star.planning.evaluate import CURRENT, NEWEST, fill_planned
 from unipac.mdp.linear.star.state import with_room
 from unipac.mdp.protocol.agent import LARGEST_TRACE

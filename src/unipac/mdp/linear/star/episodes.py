@@ -12,6 +12,7 @@ from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.envs.play.simulation import World
 from unipac.linalg.dense import copy_all, fill_all
+from unipac.mdp.linear.star.chains import Chains, Rules, copy_chain
 from unipac.mdp.linear.star.memory import (
     END,
     JUDGED,
@@ -23,7 +24,6 @@ from unipac.mdp.linear.star.memory import (
     add,
     learn_reward,
 )
-from unipac.mdp.linear.star.planning.chains import Chains, Rules, copy_chain
 from unipac.mdp.linear.star.planning.evaluate import (
     CURRENT,
     JUDGEMENTS,

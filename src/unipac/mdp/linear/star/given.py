@@ -16,8 +16,8 @@ from unipac.envs import FiniteMDP
 from unipac.envs.play.simulation import World
 from unipac.mdp.linear.features import check_lengths, check_regularization, check_same, checked_features
 from unipac.mdp.linear.star import episodes as kernels
+from unipac.mdp.linear.star.chains import Rules
 from unipac.mdp.linear.star.memory import END, OTHER
-from unipac.mdp.linear.star.planning.chains import Rules
 from unipac.mdp.linear.star.planning.evaluate import CURRENT, fill_planned
 from unipac.mdp.linear.star.state import with_room
 from unipac.mdp.protocol.inputs import check_fit

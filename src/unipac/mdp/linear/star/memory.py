@@ -23,7 +23,7 @@ import numpy as np
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.levels import grown_array
-from unipac.mdp.linear.star.planning.chains import FAR, MU, PERP, TINY, Chains, Rules
+from unipac.mdp.linear.star.chains import FAR, MU, PERP, TINY, Chains, Rules
 
 ALL, SINCE, JUDGED = (cast(int, np.int64(k)) for k in (0, 1, 4))
 """Columns: all; since plans 0 to 2 (in use, waiting, newest); as evaluated, of plans 0 and 1."""

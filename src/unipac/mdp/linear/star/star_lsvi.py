@@ -4,8 +4,8 @@
     PLAN from all transitions (φ_i, s'_i); for h = H, ..., 1:             mdp.linear.star.planning.plan.make_plan
       at s'_i: U = max_a U_{h+1}, L = max_a L_{h+1},                      mdp.linear.star.planning.plan.fill_bounds
         π = argmax of Q̂ in [L, U], adv_i at least V*(s'_i) − Q*(s'_i, π)  mdp.linear.star.planning.plan.advantage
-      ω̂ = Σ⁻¹ sum φ_i (Q̂(s'_i, π) + adv_i/2 − c);  Q̂_h = r + c + x'ω̂     mdp.linear.star.planning.chains.fit
-      PU, PL = the best of [lo, hi], regressed [L, U], Q̂ ± its error      mdp.linear.star.planning.chains.following
+      ω̂ = Σ⁻¹ sum φ_i (Q̂(s'_i, π) + adv_i/2 − c);  Q̂_h = r + c + x'ω̂     mdp.linear.star.chains.fit
+      PU, PL = the best of [lo, hi], regressed [L, U], Q̂ ± its error      mdp.linear.star.chains.following
       U_h = r⁺ + PU, L_h = r⁻ + PL;  hi, lo of stage h at the corners     mdp.linear.star.planning.plan.bounds
     ACT: argmax of Q̂ + scale (U − Q̂) over actions not proven worse;       mdp.linear.star.planning.plan.decide
       f_h(s) = a bound on what that loses

@@ -16,6 +16,7 @@ from unipac._inputs import check_norms
 from unipac._memory import require_room
 from unipac.linalg.soundness import check_shape
 from unipac.mdp.linear.star import episodes as kernels
+from unipac.mdp.linear.star.chains import Rules, no_chains
 from unipac.mdp.linear.star.episodes import (
     COUNTERS,
     EPISODES,
@@ -47,7 +48,6 @@ from unipac.mdp.linear.star.memory import (
     no_slots,
     with_room as with_slots,
 )
-from unipac.mdp.linear.star.planning.chains import Rules, no_chains
 from unipac.mdp.linear.star.planning.evaluate import CHAINS, CURRENT, NEWEST, WAITING
 from unipac.mdp.linear.star.planning.plan import make_plan
 

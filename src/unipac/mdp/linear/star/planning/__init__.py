@@ -1,1 +1,1 @@
-"""Plans of StarLSVI, and what is proven of them: regressions, bounds, certificates."""
+"""Plans of StarLSVI, and what is proven of them: bounds and certificates."""

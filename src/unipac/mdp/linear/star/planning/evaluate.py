@@ -15,8 +15,7 @@ import numpy as np
 from unipac._arrays import Array, Integers
 from unipac._jit import jit
 from unipac.linalg.dense import dot
-from unipac.mdp.linear.star.memory import END, Slots, samples_of
-from unipac.mdp.linear.star.planning.chains import (
+from unipac.mdp.linear.star.chains import (
     CAP,
     FAR,
     HIGH,
@@ -35,6 +34,7 @@ from unipac.mdp.linear.star.planning.chains import (
     following,
     gather,
 )
+from unipac.mdp.linear.star.memory import END, Slots, samples_of
 from unipac.mdp.linear.star.planning.plan import (
     OF_PLANS,
     PRIOR,

@@ -9,8 +9,7 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import jit
 from unipac.linalg.dense import cholesky, dot
-from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
-from unipac.mdp.linear.star.planning.chains import (
+from unipac.mdp.linear.star.chains import (
     BOTTOM,
     CAP,
     CROSSED,
@@ -30,6 +29,7 @@ from unipac.mdp.linear.star.planning.chains import (
     gather,
     reward_error,
 )
+from unipac.mdp.linear.star.memory import ALL, END, SINCE, Rewards, Samples, Slots, samples_of, write_model
 from unipac.mdp.tabular.counting.kl import kl_upper
 from unipac.theory.tabular import kt_kernel
 
