@@ -146,6 +146,7 @@ def test_advantage_and_audit_are_what_the_log_says(name, window, reward_range):
 # -- order -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.boundscheck
 def test_a_decision_without_reward_holds_up_those_after_it():
     d = Deployment(guarded(), holdout=0.5, seed=0)
     d.decide(None, ARMS, id="before")  # not compared
