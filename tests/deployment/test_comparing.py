@@ -367,10 +367,10 @@ def test_an_incumbent_is_ruled_out_in_most_runs():
     assert sum(k is not None for k in when) >= 95
 
 
-def left(rounds, seed, alphas, told=1.0):
+def left(rounds, seed, alphas, shift=0.0):
     """An adversary who sees the agent's state pays most for what it does not choose; which intervals are ever left?
 
-    ``told`` times the propensity is what the comparison is told.
+    ``shift`` is added to the truth, for the control.
     """
     rng, gone = np.random.default_rng(seed), np.zeros(len(alphas), dtype=bool)
     d = Deployment(guarded(), holdout=0.2, seed=seed, drift=0.0, linearity=0.0)
@@ -384,15 +384,11 @@ def left(rounds, seed, alphas, told=1.0):
         p[favourite] += 0.8
         assert decision.propensity == pytest.approx(p[decision.index])
         truth += r[0] - p @ r
-        if told != 1.0:
-            one = d._comparisons.queue[decision.seq]
-            w, largest = one.weights["first"]
-            d._comparisons.queue[decision.seq] = one._replace(weights={"first": (w / told, largest)})
         d.reward(k, float(rng.random() < r[decision.index]))
         if k % 5 == 4:
             for i, alpha in enumerate(alphas):
                 lower, upper = mean.interval(alpha)
-                gone[i] |= not lower <= truth / (k + 1) <= upper
+                gone[i] |= not lower <= truth / (k + 1) + shift <= upper
     return gone
 
 
@@ -415,10 +411,10 @@ def test_the_interval_of_an_adversary():
 
 
 @pytest.mark.slow
-def test_wrong_propensities_leave_the_interval():
-    """Control: propensities told 20 % too large, so weights too small."""
+def test_another_truth_is_outside():
+    """Control. That wrong propensities are noticed is shown in tests/weights."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = sum(int(left(3000, seed, [0.5], told=1.2)[0]) for seed in range(20))
+        found = sum(int(left(800, seed, [0.5], shift=0.4)[0]) for seed in range(10))
     print("left:", found)
-    assert found > 15
+    assert found > 8
