@@ -418,3 +418,14 @@ def test_another_truth_is_outside():
         found = sum(int(left(800, seed, [0.5], shift=0.4)[0]) for seed in range(10))
     print("left:", found)
     assert found > 8
+
+
+def test_provisional_certificates_are_not_audited():
+    """Of an agent that was told several ζ, only claims under the last are audited; of one with a single ζ, all are."""
+    for zetas, audited in (((0.0, 0.2), False), ((0.2,), True), (0.2, True), (0.0, True)):
+        d = Deployment(guarded(misspecification=zetas), holdout=0.5, seed=0)
+        d.compare("first", 0)
+        d.decide(None, ARMS, id=0)
+        d.reward(0, 1.0)
+        assert d.advantage("first").rounds == 1
+        assert d._comparisons.policies["first"].wealth.any() == audited

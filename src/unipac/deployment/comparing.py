@@ -13,7 +13,8 @@ Rewards and certificates are scaled by the range of the rewards, so that x >= �
 v(p) is that of v(π) − v(A), which the certificate of A bounds, whichever action is drawn. θ_k is the largest share of z
 for which no factor is below 0.02; it makes x less noisy. By Ville's inequality right certificates are
 refuted with probability at most α; the k-th policy has the share α/(k (k + 1)). A decision for which the policy says
-nothing is not counted.
+nothing is not counted. If an agent was told several ζ, only certificates under the last are audited: the others are
+provisional, and the agent moves on by itself.
 """
 
 from __future__ import annotations
@@ -46,11 +47,7 @@ MOST = 100
 Policy = Callable[[Any, Sequence[Any]], Any]
 """What a function of the context and the ids (or rows) offered would take: an id or row, or None."""
 
-_DEPTH = np.linspace(0.0, 4.0, 32)
-_BETS = kernels.CLOSEST / 2.0 * 10.0**-_DEPTH
-_ROOMS = np.maximum(kernels.CLOSEST / _BETS - 2.0, 0.0)
-_PRIOR = 1.0 / (1.0 + 2.0 * np.maximum(0.0, _DEPTH - 2.0) ** 2)
-_LOG_PRIORS = np.log(_PRIOR / _PRIOR.sum())
+_BETS, _LOG_PRIORS, _ROOMS = running.grid(2.0, decades=4.0)
 
 
 class Advantage(NamedTuple):
@@ -99,7 +96,7 @@ class Round(NamedTuple):
     weights: dict[str, tuple[float, float]]
     """By policy: the weight of the action taken, and the largest that any could have had."""
     certificate: float
-    """NaN if it is none."""
+    """NaN if it is none, or provisional."""
     value: float | None
     """The reward; None until it is final, and if the decision was given up."""
     final: bool
@@ -142,8 +139,8 @@ class Comparisons:
         new = Compared(checked(policy), mean, np.zeros(len(_BETS)), AUDIT / (rank * (rank + 1)))
         return [(setattr, self, "policies", {**self.policies, name: new})]
 
-    def decided(self, row: Decided, holdout: float) -> list[Change]:
-        """A decision was made."""
+    def decided(self, row: Decided, holdout: float, zeta: float) -> list[Change]:
+        """A decision was made by an agent that was told ζ, or several up to this: others are not audited."""
         if not self.policies:
             return []
         decision, n = row.decision, len(row.offered)
@@ -157,7 +154,8 @@ class Comparisons:
             if k is not None:
                 w = 1.0 / decision.propensity if k == decision.index else 0.0  # type: ignore[operator]
                 weights[name] = w, n / holdout
-        certificate = decision.certificate if decision.certified else math.nan
+        audited = decision.certified and (decision.misspecification or 0.0) == zeta
+        certificate = decision.certificate if audited else math.nan
         return [(setitem, self.queue, decision.seq, Round(weights, certificate, None, False))]
 
     def closed(self, seq: int, value: float | None) -> tuple[list[Change], str | None]:

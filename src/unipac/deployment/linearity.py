@@ -286,9 +286,14 @@ class Alarm:
             held[...] = arrays[name]
 
 
+def last_misspecification(agent: Any) -> float:
+    """The largest ζ that an agent was told: what it claims in the end; claims under smaller ones are provisional."""
+    zetas = agent.parameters.get("misspecification", 0.0)
+    return float(zetas[-1] if isinstance(zetas, tuple) else zetas)
+
+
 def alarm_for(agent: Any, alpha: float) -> Alarm:
     """A new alarm under the assumptions of an agent, the last ζ that it was told; without noise it watches nothing."""
-    zetas = agent.parameters.get("misspecification", 0.0)
-    zeta = zetas[-1] if isinstance(zetas, tuple) else zetas
+    zeta = last_misspecification(agent)
     noise, norm = getattr(agent, "noise", 0.0), getattr(agent, "norm", 1.0)
     return Alarm(agent.dim, noise, alpha, norm, agent.action_norm, zeta)

@@ -126,7 +126,8 @@ class _Past:
         self.waiting[key] = _Known(event)
         self.decided += 1
         if self.comparisons.policies:
-            commit(self.comparisons.decided(log.decided(event, d._agent.dim), d.holdout))
+            zeta = linearity.last_misspecification(d._agent)
+            commit(self.comparisons.decided(log.decided(event, d._agent.dim), d.holdout, zeta))
 
     def _close(self, key: Label, value: float | None) -> None:
         known = self.closed[key] = self.waiting.pop(key)

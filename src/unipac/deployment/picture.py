@@ -13,6 +13,7 @@ from unipac._notebook import from_json
 from unipac.deployment import log
 from unipac.deployment.comparing import Comparisons
 from unipac.deployment.drift import alarm_for
+from unipac.deployment.linearity import last_misspecification
 
 if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
@@ -96,7 +97,7 @@ class _Compared:
             return
         dim = self.d._agent.dim
         row = log.decided({**event, "x": [0.0] * dim}, dim)  # the vector may have been trimmed
-        commit(self.comparisons.decided(row, self.d.holdout))
+        commit(self.comparisons.decided(row, self.d.holdout, last_misspecification(self.d._agent)))
         self.seqs[event["id"]] = event["seq"]
         if count % self.every == 0:
             for name, found in self.seen.items():

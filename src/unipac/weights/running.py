@@ -46,6 +46,14 @@ class Totals(NamedTuple):
     """(2, K): logarithms of the products before."""
 
 
+def grid(most: float, decades: float = DECADES) -> tuple[Array, Array, Array]:
+    """The bets l for numbers of at least −``most``, from 0.98/most down; log c, their prior; and 0.98/l − most."""
+    depth = np.linspace(0.0, decades, BETS)
+    bets = kernels.CLOSEST / most * 10.0**-depth
+    prior = 1.0 / (1.0 + 2.0 * np.maximum(0.0, depth - 2.0) ** 2)
+    return bets, np.log(prior / prior.sum()), np.maximum(kernels.CLOSEST / bets - most, 0.0)
+
+
 class RunningMean:
     """Bounds on the mean value of a policy, or on the difference of two, at all times at once.
 
@@ -91,11 +99,7 @@ class RunningMean:
             self.largest_weight = check.at_least_one("largest_weight", largest_weight)
         self.difference = check.flag("difference", difference)
         self._most = 2.0 if self.difference else 1.0
-        depth = np.linspace(0.0, DECADES, BETS)
-        self._bets = kernels.CLOSEST / self._most * 10.0**-depth
-        prior = 1.0 / (1.0 + 2.0 * np.maximum(0.0, depth - 2.0) ** 2)
-        self._log_priors = np.log(prior / prior.sum())
-        self._rooms = np.maximum(kernels.CLOSEST / self._bets - self._most, 0.0)
+        self._bets, self._log_priors, self._rooms = grid(self._most)
         self._largest = math.inf if self.largest_weight is None else self.largest_weight
         totals = np.zeros(kernels.TOTALS)
         totals[[kernels.GROWN, kernels.SHRUNK]] = 1.0
