@@ -8,6 +8,7 @@ import pytest
 
 from unipac import _jit
 from unipac._linking import Kernel
+from unipac.weights import RunningMean, kernels as weights
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -63,3 +64,23 @@ def test_what_another_package_compiles_may_call_our_kernels():
         return _left(x) * 2.0
 
     assert outside(2.0) == 10.0
+
+
+def test_kernels_that_python_called_before_do_not_disturb_those_outside():
+    """Bounds by weights: two kernels of Python, then a function that calls what is inside of both."""
+    mean = RunningMean(reward_range=(0.0, 1.0))
+    mean.add(1.0, 0.5)
+    mean.lower(0.1)
+    bets, rooms, priors, (totals, products, logs) = mean._bets, mean._rooms, mean._log_priors, mean._state
+
+    @numba.njit
+    def outside(bets, rooms, priors, totals, products, logs):
+        none = np.nan
+        weights.add_one(
+            1.0, 0.5, 0.0, 0.0, 0.0, none, False, False, np.inf, bets, rooms, totals, products, logs
+        )
+        return weights._log_mixture(bets, priors, products[0], logs[0], 1.0)
+
+    found = outside(bets, rooms, priors, totals, products, logs)
+    assert mean.rounds == 2
+    assert found == weights._log_mixture.py_func(bets, priors, products[0], logs[0], 1.0)

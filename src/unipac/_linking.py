@@ -73,10 +73,12 @@ class _Whole(codegen.JITCodeLibrary):
                 self.add_linking_library(inner)
 
     def _optimize_final_module(self) -> None:
-        # Nobody else links these functions: LLVM may then drop arguments, and copies that it has inlined.
+        # Nobody else links these functions: LLVM may then drop arguments, and copies that it has inlined. Their names
+        # are their own, or the linker takes them for those that a function outside of the package links.
         for function in self._final_module.functions:
             if function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN6unipac"):
                 function.linkage = "internal"
+                function.name = f"{function.name}$part"
         # All is in one module, so Numba's first, cheaper pass, which inlines what it needs, would only repeat work.
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
