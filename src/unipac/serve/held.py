@@ -37,6 +37,7 @@ class Held:
         else:
             self.deployment = Deployment(spec.agent, spec.features, log=self.log, **known, **spec.settings)
         self.snapshot_at = max((seq for seq, _ in self.log.snapshots()), default=0)
+        self._drift: Any = None
 
     # -- what changes something --------------------------------------------------------------------------------
 
@@ -105,6 +106,7 @@ class Held:
 
     def drawn(self) -> Answer:
         """What the page draws."""
+        self._note_drift()
         return 200, self.series.kept()
 
     def events(self, after: int, limit: int) -> bytes:
@@ -124,10 +126,17 @@ class Held:
         """Close windows that have ended."""
         if self.deployment.window is not None and self.deployment.pending:
             self.deployment.close()
+        self._note_drift()
+
+    def _note_drift(self) -> None:
+        """Show the series the last test of the alarm, if there was another."""
+        drift = self.deployment.drift
+        if drift is not self._drift:
+            self._drift = drift
+            self.series.alarm(bodies.number(drift.statistic), bodies.number(drift.threshold))
 
     def checkpoint(self) -> None:
         """Keep a snapshot."""
         self.snapshot_at = self.log.position().seq
-        drift = self.deployment.drift
-        self.series.alarm(bodies.number(drift.statistic), bodies.number(drift.threshold))
+        self._note_drift()
         self.deployment.checkpoint()
