@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers import chromium
 
-PATIENCE = 60.0
+PATIENCE = 15.0
 """Seconds; a page that has not done it by then does not do it."""
 
 
@@ -19,7 +19,9 @@ class Browser:
 
     def __init__(self, profile: Path, host: str = "127.0.0.1") -> None:
         to_it, from_it = os.pipe(), os.pipe()
-        options = [one for one in chromium.OPTIONS if not one.startswith(("--virtual-time", "--enable-logging"))]
+        options = [
+            one for one in chromium.OPTIONS if not one.startswith(("--virtual-time", "--enable-logging"))
+        ]
         self._process = subprocess.Popen(
             [
                 "bash",
@@ -94,7 +96,9 @@ class Browser:
         if method == "Network.requestWillBeSent":
             self.requests.append(told["request"]["url"])
         elif method == "Log.entryAdded":
-            self.console.append(f"{told['entry']['level']}: {told['entry']['text']} {told['entry'].get('url', '')}")
+            self.console.append(
+                f"{told['entry']['level']}: {told['entry']['text']} {told['entry'].get('url', '')}"
+            )
         elif method == "Runtime.exceptionThrown":
             self.console.append(f"exception: {told['exceptionDetails']}")
         elif method == "Runtime.consoleAPICalled":
@@ -102,9 +106,16 @@ class Browser:
 
     # -- what a person does --------------------------------------------------------------------
 
+    def forget(self) -> None:
+        """Leave the page, and what was collected."""
+        self.open("about:blank")
+        self.requests.clear()
+        self.console.clear()
+
     def open(self, address: str) -> None:
         """Go to a page."""
-        self.ask("Page.navigate", url=address)
+        found = self.ask("Page.navigate", url=address)
+        assert "errorText" not in found, found
 
     def run(self, script: str):
         """The value of an expression in the page."""
@@ -132,11 +143,19 @@ class Browser:
         """Press a key."""
         code = {"Enter": 13, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}[key]
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
+            self.ask(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text
+            )
 
     def look(self, width: int, height: int, dark: bool = False) -> None:
         """The size of the window, and the scheme."""
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
 

@@ -69,8 +69,7 @@ export function marks(series) {
 
 /** The mean of the points around each, heavier points counting more; null where there is none. */
 export function smoothed(values, weights, reach) {
-  return values.map((value, i) => {
-    if (value === null) return null;
+  return values.map((_, i) => {
     let [sum, weight] = [0, 0];
     for (let k = Math.max(0, i - reach); k <= Math.min(values.length - 1, i + reach); k++) {
       if (values[k] !== null) {
@@ -78,7 +77,7 @@ export function smoothed(values, weights, reach) {
         weight += weights[k];
       }
     }
-    return weight > 0 ? sum / weight : value;
+    return weight > 0 ? sum / weight : null;
   });
 }
 
