@@ -7,9 +7,10 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from unipac import _checks as check
 from unipac._actions import Actions, unlike
@@ -20,9 +21,17 @@ from unipac.serve.problems import Problem
 ID = re.compile(r"[!-~]{1,256}")
 MOST_ACTIONS = 1000
 MOST_ITEMS = 1000
-T = TypeVar("T")
 
 encode = msgspec.json.Encoder().encode
+
+
+Id = Annotated[
+    str, Meta(pattern="^[!-~]{1,256}$", description="1 to 256 printable ASCII characters", examples=["r1"])
+]
+Name = Annotated[str, Meta(min_length=1, max_length=256)] | int
+"""Of an action."""
+Context = dict[str, Any] | list[float] | None
+Actions_ = Annotated[list["Name | Action"], Meta(min_length=1, max_length=MOST_ACTIONS)] | None
 
 
 # -- requests --------------------------------------------------------------------------------------------
@@ -31,7 +40,7 @@ encode = msgspec.json.Encoder().encode
 class Action(msgspec.Struct, forbid_unknown_fields=True):
     """An action that brings what is known of it."""
 
-    id: str | int
+    id: Name
     vector: list[float] | None = None
     """Where the deployment has no features."""
     features: dict[str, Any] | list[float] | None = None
@@ -41,21 +50,25 @@ class Action(msgspec.Struct, forbid_unknown_fields=True):
 class Offer(msgspec.Struct, forbid_unknown_fields=True):
     """What can be done in a context."""
 
-    context: dict[str, Any] | list[float] | None = None
-    actions: list[str | int | Action] | None = None
-    exclude: list[str | int] = []
+    context: Context = None
+    """A row for the features; without features it is only logged."""
+    actions: Actions_ = None
+    """Ids, or objects with the vector or the features of each; null for the fixed actions of the agent."""
+    exclude: list[Name] = []
+    """Ids of actions that must not be taken."""
 
 
 class Decide(Offer, forbid_unknown_fields=True):
     """A question."""
 
-    id: str | None = None
+    id: Id | None = None
+    """By which the reward will come; without one the decision gets one."""
 
 
 class Reward(msgspec.Struct, forbid_unknown_fields=True):
     """What came of a decision."""
 
-    id: str
+    id: Id
     value: float
 
 
@@ -69,7 +82,7 @@ class Item(msgspec.Struct, forbid_unknown_fields=True):
 class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
     """A set of actions to look at."""
 
-    eps: float
+    eps: Annotated[float, Meta(gt=0)]
 
 
 class Reader:
@@ -79,6 +92,7 @@ class Reader:
         self._decode = msgspec.json.Decoder(kind).decode
 
     def __call__(self, data: bytes) -> Any:
+        """What the text says."""
         found = self._decode(data)
         strings = _STRINGS.findall(data)
         keys = [text for text, colon in strings if colon]
@@ -107,7 +121,11 @@ def _read_slowly(data: bytes) -> None:
 
 
 read_decide, read_reward, read_offer = Reader(Decide), Reader(Reward), Reader(Offer)
-read_batch, read_watch, read_table = Reader(list[Item]), Reader(Watch), Reader(dict[str, Any])
+read_batch, read_watch, read_table = (
+    Reader(Annotated[list[Item], Meta(max_length=MOST_ITEMS)]),
+    Reader(Watch),
+    Reader(dict[str, Any]),
+)
 
 
 # -- what they mean -----------------------------------------------------------------------------------------

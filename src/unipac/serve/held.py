@@ -31,11 +31,14 @@ class Held:
         self.series = Series(windowed, kept[1] if kept else b"")
         self.log = Log(database, writer, number, self.series.note)
         self.log.extra = self.series.kept
-        known = {"retention": spec.retention}
         if database.read(number, -1, 1):
-            self.deployment = Deployment.open(self.log, agent=spec.own, features=spec.features, **known)
+            self.deployment = Deployment.open(
+                self.log, agent=spec.own, features=spec.features, retention=spec.retention
+            )
         else:
-            self.deployment = Deployment(spec.agent, spec.features, log=self.log, **known, **spec.settings)
+            self.deployment = Deployment(
+                spec.agent, spec.features, log=self.log, retention=spec.retention, **spec.settings
+            )
         self.snapshot_at = max((seq for seq, _ in self.log.snapshots()), default=0)
         self._drift: Any = None
 

@@ -28,7 +28,7 @@ class Metrics:
         )  # fmt: skip
         self._counts: dict[tuple[str, int], Counter] = {}
         self._times: dict[str, Histogram] = {}
-        self._registry.register(self)  # type: ignore[arg-type]
+        self._registry.register(self)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -61,7 +61,7 @@ class Metrics:
                 ("consistent", "1 while no reward has refuted the assumptions"),
                 ("drift_alarm", "1 if the alarm of drift rang"),
                 ("explored_share", "Of all decisions"),
-            )  # fmt: skip
+            )
         ]
         for name, held in list(self._service.held.items()):
             d = held.deployment

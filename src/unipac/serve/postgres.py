@@ -44,7 +44,8 @@ class Postgres:
     """``postgresql://...``."""
 
     def __init__(self, url: str, address: str, lease: float) -> None:
-        self.url, self.address, self.lease = url, address, lease
+        self.url, self.address = url, address
+        self.lease: float | None = lease
         self._epochs: dict[int, int] = {}
         self._writing, self._reading = threading.Lock(), threading.Lock()
         self._writer, self._reader = self._connected(), self._connected()
@@ -52,7 +53,7 @@ class Postgres:
             self._reader.execute("select pg_advisory_xact_lock(%s)", (KEY,))
             for statement in (*TABLES.format(**TYPES).split(";"), LEASES):
                 if statement.strip():
-                    self._reader.execute(statement)  # type: ignore[arg-type]
+                    self._reader.execute(statement)
             sql = "insert into format select %s where not exists (select * from format)"
             self._reader.execute(sql, (VERSION,))
         found = self._all("select version from format")[0][0]
@@ -117,7 +118,7 @@ class Postgres:
                 self._writer = self._connected()
             self._renew(self.lease)
 
-    def _renew(self, seconds: float) -> None:
+    def _renew(self, seconds: float | None) -> None:
         numbers, epochs = list(self._epochs), list(self._epochs.values())
         try:
             done = self._writer.execute(BEAT, (seconds, numbers, epochs)).rowcount

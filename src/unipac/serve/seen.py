@@ -66,8 +66,8 @@ class Seen:
             self._filters.append(_Filter(2 * self._filters[-1].room))
         self._filters[-1].add(*_pair(id))
 
-    def __contains__(self, id: str) -> bool:
-        pair = _pair(id)
+    def __contains__(self, id_: str) -> bool:
+        pair = _pair(id_)
         return any(one.has(*pair) for one in self._filters)
 
 

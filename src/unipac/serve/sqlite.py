@@ -24,7 +24,7 @@ PAGES = 500
 class Sqlite:
     """``sqlite:decisions.sqlite``."""
 
-    lease = None
+    lease: float | None = None
 
     def __init__(self, path: str | os.PathLike[str], synchronous: str = "full") -> None:
         self.path, self._lock = Path(path), threading.Lock()
