@@ -39,6 +39,8 @@ NEEDED = {
     "Interactions": ("context", "action"), "Sum": ("parts",),
 }  # fmt: skip
 """What a table must have."""
+PARTS = ("of", "parts", "context", "action")
+"""Where a table has others inside; elsewhere "kind" may be the name of a column."""
 
 
 def from_table(table: Any) -> Features:
@@ -63,7 +65,7 @@ def _filled(table: Any) -> Any:
         return table
     kind = table["kind"]
     check.one_of("kind", kind, tuple(DEFAULTS))
-    parts = {key: _filled(value) for key, value in table.items()}
+    parts = {key: _filled(value) if key in PARTS else value for key, value in table.items()}
     known = {"kind", *DEFAULTS[kind], *NEEDED[kind]}
     for key in parts:
         check.require(key in known, kind, f"made of {', '.join(sorted(known))}", key)

@@ -6,14 +6,14 @@ const HEIGHT = 210;
 const LOW = 124; // the height of the lanes
 const ROOM = { top: 12, right: 14, bottom: 40, left: 58 };
 const WIDE = 50; // largest to smallest positive value from which on a scale is logarithmic, where it may be
-const REACH = 4; // points on each side that a smooth line takes the mean of
+const REACH = 4; // points on each side that a smoothed line takes into account
 
 const whole = (value) => (value === null ? "–" : count(value));
 
 /** What is drawn, in the order of the page. */
 export const CHARTS = [
   {
-    key: "reward", title: "Reward", about: "Mean of the rewards that came; the line takes the mean of nine points",
+    key: "reward", title: "Reward", about: "Mean of the rewards that came; the line is smoothed",
     unit: "mean reward", text: number, weight: "rewards", smooth: true, none: "No reward has come yet",
   },
   {
@@ -23,7 +23,7 @@ export const CHARTS = [
   },
   {
     key: "explored", title: "Explored",
-    about: "Share of decisions made to learn; the line takes the mean of nine points",
+    about: "Share of decisions made to learn; the line is smoothed",
     unit: "share explored", text: share, weight: "decisions", smooth: true, zero: true, least: 0.01, most: 1,
     none: "No decision yet",
   },
@@ -156,6 +156,7 @@ export class Chart extends Card {
       });
       parts.unshift(this.grid(width), ...lines);
       const bold = smooth ? smoothed(values, points.map((one) => one[weight]), REACH) : values;
+      this.end = bold.at(-1);
       if (this.spec.area) parts.push(svg("path", { d: this.path(bold, width, true), class: "area" }));
       if (limit) parts.push(svg("path", { d: this.path(points.map((one) => one[limit]), width), class: "limit" }));
       if (limit) parts.push(this.named(limit, points, width));
@@ -239,18 +240,20 @@ export class Chart extends Card {
     if (!one) return;
     const value = one[this.spec.key];
     const text = this.spec.text(value);
-    this.readout.textContent = text;
-    const limit = this.spec.limit && one[this.spec.limit] !== null ? ` of ${number(one[this.spec.limit])}` : "";
+    const smooth = cursor === null && this.spec.smooth && this.end !== undefined;
+    this.readout.textContent = smooth ? this.spec.text(this.end) : text;
+    const limit = this.spec.limit && one[this.spec.limit] !== null ? `threshold ${number(one[this.spec.limit])}` : "";
     const there = axis.over === "time" ? moment(one.wall) : `at ${count(one.to)} decisions`;
-    const where = cursor === null ? "latest" : there;
+    const where = cursor !== null ? there : smooth ? "lately" : "latest";
     this.where.textContent = `${limit ? `${limit} · ` : ""}${where}`;
-    const said = `Decisions ${count(one.from)} to ${count(one.to)}: ${this.spec.unit} ${text}${limit}`;
+    const said = `Decisions ${count(one.from)} to ${count(one.to)}: ${this.spec.unit} ${text}${limit && `, ${limit}`}`;
     const told = { min: 1, max: points.length, now: i + 1, text: said };
     for (const [name, one] of Object.entries(told)) this.drawing.setAttribute(`aria-value${name}`, one);
     const x = axis.place(one, this.width);
     const line = svg("line", { x1: x, x2: x, y1: ROOM.top, y2: HEIGHT - ROOM.bottom, class: "guide" });
-    const drawn = value !== null && this.low !== undefined;
-    const dot = drawn ? [svg("circle", { cx: x, cy: this.y(value), r: 4, class: "here" })] : [];
+    const height = smooth ? this.end : value;
+    const drawn = height !== null && this.low !== undefined;
+    const dot = drawn ? [svg("circle", { cx: x, cy: this.y(height), r: 4, class: "here" })] : [];
     this.cursor.replaceChildren(...(cursor === null ? [] : [line]), ...dot);
   }
 }

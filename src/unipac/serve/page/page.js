@@ -66,11 +66,13 @@ async function look() {
     if (name === null) return;
     const path = `v1/deployments/${encodeURIComponent(name)}`;
     const drawn = await get(`${path}/series`);
-    const stale = name !== shown || Date.now() - aboutAt > 1000 * ABOUT_EVERY;
+    const happened = name !== shown || drawn.marks.length !== series.marks.length;
+    const stale = happened || Date.now() - aboutAt > 1000 * ABOUT_EVERY;
     const known = stale ? await get(path) : about;
-    if (stale) await readVerdicts(path, drawn);
+    const verdicts = happened ? await readVerdicts(path, drawn) : board.verdicts;
     if (mine !== turn) return;
     if (stale) aboutAt = Date.now();
+    board.verdicts = verdicts;
     failures = 0;
     show(name, drawn, known);
     pulse("live", `Live · ${clock(Date.now() / 1000)}`);
@@ -88,10 +90,12 @@ function wait() {
 
 async function readVerdicts(path, drawn) {
   const names = new Set(drawn.marks.filter((mark) => mark.kind === "verdict").map((mark) => mark.name));
+  const verdicts = new Map();
   for (const name of [...names].slice(-50)) {
     const found = await get(`${path}/watches/${encodeURIComponent(name)}`).catch(() => ({}));
-    board.verdicts.set(name, found.verdict);
+    verdicts.set(name, found.verdict);
   }
+  return verdicts;
 }
 
 /** The deployment to show; null if there is nothing to ask for. */
@@ -242,7 +246,7 @@ function tell(known) {
     ["Reward", number(lately.reward), `${recent} · all ${number(all.reward)}`],
     ["Certificate", number(lately.certificate), `${recent} · all ${number(all.certificate)}`],
     ["Explored", share(lately.explored), `${recent} · all ${share(all.explored)}`],
-    ["Pending", count(series.pending), "rewards not learned yet"],
+    ["Pending", count(series.pending), "not learned yet"],
     ["Drift", alarm, rings ? `event ${count(known.drift.seq)}` : "no alarm", rings],
     ["Guarantee", known.guarantee ?? "–", refuted ? "refuted by the data" : "data agree", refuted],
   ];

@@ -67,14 +67,15 @@ export function marks(series) {
   });
 }
 
-/** The mean of the points around each, heavier points counting more; null where there is none. */
+/** The mean of the points around each, near and heavy ones counting more; null where there is none. */
 export function smoothed(values, weights, reach) {
   return values.map((_, i) => {
     let [sum, weight] = [0, 0];
     for (let k = Math.max(0, i - reach); k <= Math.min(values.length - 1, i + reach); k++) {
       if (values[k] !== null) {
-        sum += weights[k] * values[k];
-        weight += weights[k];
+        const share = weights[k] * (reach + 1 - Math.abs(k - i));
+        sum += share * values[k];
+        weight += share;
       }
     }
     return weight > 0 ? sum / weight : null;
@@ -126,7 +127,7 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumFraction
 const two = (value) => String(value).padStart(2, "0");
 
 export const count = (value) => counts.format(value).replace("-", "−");
-export const brief = (value) => (Math.abs(value) >= 10000 ? short.format(value) : count(value));
+export const brief = (value) => (Math.abs(value) >= 100000 ? short.format(value) : count(value));
 
 /** Three digits that matter; "–" where there is no number. */
 export function number(value, digits = 3) {
