@@ -72,7 +72,9 @@ def main() -> None:
     parser.add_argument("--deployment", default="router")
     parser.add_argument("--requests", type=int, default=5000)
     parser.add_argument("--batch", type=int, default=20, help="questions that are sent together")
-    parser.add_argument("--rate", type=float, default=400, help="requests a second; 0: as many as there can be")
+    parser.add_argument(
+        "--rate", type=float, default=400, help="requests a second; 0: as many as there can be"
+    )
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     rng, statuses, others, broken, figures = random.Random(told.seed), Counter[int](), 0, 0, Figures()
