@@ -16,7 +16,7 @@ import pytest
 
 from helpers.serving import free_port
 from unipac.serve import bodies
-from unipac.serve.client import Client
+from unipac.serve.client import Client, Refused
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "serve.md").read_text(encoding="utf-8")
 PORT = "8080"
@@ -35,10 +35,16 @@ class Running:
         (folder / "config.toml").write_text(self.here(blocks("toml")[0]))
         self.token = self.unipac("token", "shop", "read,decide,reward,admin").strip()
         self.environment = {**os.environ, "TOKEN": self.token, "UNIPAC_TOKEN": self.token}
-        with open(folder / "said", "wb") as said:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "unipac", "serve", "config.toml"], cwd=folder, stdout=said, stderr=said
-            )
+        self.start()
+
+    def start(self):
+        words = [sys.executable, "-m", "unipac", "serve", "config.toml"]
+        with open(self.folder / "said", "ab") as said:
+            self.process = subprocess.Popen(words, cwd=self.folder, stdout=said, stderr=said)
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(60)
 
     def here(self, text):
         """A text of the guide with the port of this service."""
@@ -62,8 +68,7 @@ def service(tmp_path_factory):
         client.close()
         yield running
     finally:
-        running.process.terminate()
-        assert running.process.wait(60) == 0
+        assert running.stop() == 0
 
 
 def test_curl(service):
@@ -113,6 +118,30 @@ def test_commands(service):
         assert time.monotonic() < end
         time.sleep(0.05)
     assert (service.folder / "copy.sqlite").stat().st_size > 0
+
+
+def test_restore(tmp_path):
+    """As the guide says it: what came after the copy is unknown, what came before is there, whole."""
+    running = Running(tmp_path)
+    client = Client(f"http://127.0.0.1:{running.port}", running.token, patience=60)
+    router = client.deployment("router")
+    asked = {"context": {"tokens": 812}, "actions": ["small", "large"]}
+    before = router.decide(**asked, id="before")
+    running.unipac("backup", "config.toml", "copy.sqlite", env=running.environment)
+    router.decide(**asked, id="after")
+    assert running.stop() == 0
+    for name in ("decisions.sqlite", "decisions.sqlite-wal"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / "copy.sqlite").rename(tmp_path / "decisions.sqlite")
+    running.start()
+    try:
+        assert router.decide(**asked, id="before") == before
+        with pytest.raises(Refused, match="404"):
+            router.reward("after", 0.8)
+    finally:
+        client.close()
+        assert running.stop() == 0
+    assert "2 events are whole" in running.unipac("log", "sqlite:decisions.sqlite", "--verify")
 
 
 def test_what_fits_into_a_request():
