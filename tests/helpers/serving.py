@@ -61,7 +61,9 @@ def free_port():
 class Server:
     """``unipac serve`` in a folder; ``patch`` is Python that runs in the process before it begins."""
 
-    def __init__(self, folder, deployments, store="sqlite:log.sqlite", patch="", port=None, name="", **settings):
+    def __init__(
+        self, folder, deployments, store="sqlite:log.sqlite", patch="", port=None, name="", **settings
+    ):
         self.folder, self.patch, self.port = Path(folder), patch, port or free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         settings = {"listen": f"127.0.0.1:{self.port}", "store": store, **settings}
@@ -88,7 +90,9 @@ class Server:
         end = time.monotonic() + seconds
         while self.events(event) < (count or 1) or not self.answers():
             if self.process.poll() is not None:
-                raise AssertionError(f"the service ended with {self.process.returncode}: {self.said.read_text()}")
+                raise AssertionError(
+                    f"the service ended with {self.process.returncode}: {self.said.read_text()}"
+                )
             assert time.monotonic() < end, self.said.read_text()
             time.sleep(0.02)
 
@@ -157,7 +161,9 @@ class PostgreSQL:
 
             self.preexec = drop
         os.chmod(self.folder, 0o755)
-        self._do("initdb", "-D", self.data, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U", "unipac", "-N")
+        self._do(
+            "initdb", "-D", self.data, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U", "unipac", "-N"
+        )
         self.process = None
         self.start()
 
@@ -240,7 +246,9 @@ async def _call(port, path, body, told):
         try:
             reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), 2)
             try:
-                head = f"POST /v1/deployments/router/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                head = (
+                    f"POST /v1/deployments/router/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                )
                 head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
                 writer.write(head.encode() + data)
                 answer = await asyncio.wait_for(reader.read(), 5)

@@ -8,8 +8,8 @@ import signal
 import time
 
 import pytest
-from helpers.serving import TABLE, Server, losses, storm
 
+from helpers.serving import TABLE, Server, losses, storm
 from unipac import Deployment
 from unipac.serve.checking import checked
 
@@ -48,7 +48,7 @@ def _get(server, path):
 
 
 def killed(tmp_path, kills, store="sqlite:log.sqlite", seed=0):
-    server = Server(tmp_path, {"router": TABLE}, store, snapshot_every=400)
+    server = Server(tmp_path, {"router": TABLE}, store, snapshot_every=400, lease=0.5)
     with server:
         told = storm(server, kills, seed)
         assert not told.wrong, told.wrong[:3]
@@ -102,7 +102,18 @@ def test_answers_leave_after_the_sync(tmp_path, synchronous):
     patch = f"import unipac.serve.sqlite as s; s.Sqlite.__init__.__defaults__ = ({synchronous!r},)"
     server = Server(tmp_path, {"router": {**TABLE, "window": 3600}}, patch=patch)
     trace = tmp_path / "trace"
-    strace = ["strace", "-D", "-f", "-qq", "-s", "64", "-e", "trace=fdatasync,fsync,sendto,write,writev", "-o", str(trace)]
+    strace = [
+        "strace",
+        "-D",
+        "-f",
+        "-qq",
+        "-s",
+        "64",
+        "-e",
+        "trace=fdatasync,fsync,sendto,write,writev",
+        "-o",
+        str(trace),
+    ]
     with server:
         pass
     server.start(before=strace)

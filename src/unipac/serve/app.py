@@ -204,9 +204,8 @@ class _Routes:
         for item in items:
             answer: Problem | Answer
             try:
-                if (item.decide is None) == (item.reward is None):
-                    raise Problem(422, 'an item must be {"decide": ...} or {"reward": ...}')
-                answer = held.reward(item.reward) if item.decide is None else held.decide(item.decide)
+                asked = item.read()
+                answer = held.reward(asked) if isinstance(asked, bodies.Reward) else held.decide(asked)
             except Exception as error:
                 answer = problems.of(error)
             status, told = (answer.status, answer.body()) if isinstance(answer, Problem) else answer

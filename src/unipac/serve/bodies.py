@@ -79,6 +79,30 @@ class Item(msgspec.Struct, forbid_unknown_fields=True):
     reward: Reward | None = None
 
 
+class RawItem(msgspec.Struct, forbid_unknown_fields=True):
+    """The same, not yet read: what is wrong with one item is no matter to the others."""
+
+    decide: msgspec.Raw = msgspec.Raw(b"null")
+    reward: msgspec.Raw = msgspec.Raw(b"null")
+
+    def read(self) -> Decide | Reward:
+        """The question or the reward."""
+        found = [
+            (kind, raw)
+            for kind, raw in ((Decide, self.decide), (Reward, self.reward))
+            if bytes(raw) != b"null"
+        ]
+        if len(found) != 1:
+            raise Problem(422, 'an item must be {"decide": ...} or {"reward": ...}')
+        decoded: Decide | Reward = _ITEMS[found[0][0]](found[0][1])
+        return decoded
+
+
+_ITEMS: dict[type[Decide] | type[Reward], Any] = {
+    Decide: msgspec.json.Decoder(Decide).decode, Reward: msgspec.json.Decoder(Reward).decode
+}  # fmt: skip
+
+
 class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
     """A set of actions to look at."""
 
@@ -93,7 +117,10 @@ class Reader:
 
     def __call__(self, data: bytes) -> Any:
         """What the text says."""
-        found = self._decode(data)
+        try:
+            found = self._decode(data)
+        except UnicodeDecodeError:
+            raise Problem(400, "JSON is malformed: it is not UTF-8") from None
         strings = _STRINGS.findall(data)
         keys = [text for text, colon in strings if colon]
         if b"\\" in data or len(set(keys)) < len(keys):
@@ -122,7 +149,7 @@ def _read_slowly(data: bytes) -> None:
 
 read_decide, read_reward, read_offer = Reader(Decide), Reader(Reward), Reader(Offer)
 read_batch, read_watch, read_table = (
-    Reader(Annotated[list[Item], Meta(max_length=MOST_ITEMS)]),
+    Reader(Annotated[list[RawItem], Meta(max_length=MOST_ITEMS)]),
     Reader(Watch),
     Reader(dict[str, Any]),
 )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from unipac import _checks as check
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.deployment.deployment import Deployment
 from unipac.deployment.settings import Settings
 from unipac.features.maps import Features
 from unipac.features.reading import from_table
@@ -64,6 +65,7 @@ def made(table: Any, modules: bool) -> Spec:
     settings = {name: table[name] for name in SETTINGS if name in table}
     if settings.get("default") == FORGET:
         settings["default"] = None
+    Deployment(agent, features, **settings)  # it checks the rest
     retention = None if table.get("retention") is None else check.positive("retention", table["retention"])
     kept = {key: value for key, value in table.items() if key != "retention"}
     own = None if type(agent).__module__.startswith("unipac.") else type(agent)
