@@ -63,9 +63,8 @@ class Running:
 def service(tmp_path_factory):
     running = Running(tmp_path_factory.mktemp("guide"))
     try:
-        client = Client(f"http://127.0.0.1:{running.port}", running.token, patience=60)
-        client.deployments()
-        client.close()
+        with Client(f"http://127.0.0.1:{running.port}", running.token, patience=60) as client:
+            client.deployments()
         yield running
     finally:
         assert running.stop() == 0

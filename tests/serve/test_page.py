@@ -82,11 +82,8 @@ def page(browser):
 
 
 def series_of(server):
-    client = server.client()
-    try:
+    with server.client() as client:
         return client.request("GET", "/v1/deployments/router/series")
-    finally:
-        client.close()
 
 
 def show(page, address):
@@ -295,6 +292,22 @@ def test_a_service_that_is_gone(tmp_path, page):
         server.start()
         page.run("document.getElementById('again').click()")
         page.until("document.getElementById('pulse').dataset.state === 'live'")
+        assert page.run("document.getElementById('notice').hidden")
+
+
+@pytest.mark.postgres
+def test_a_standby_names_the_writer_and_draws_when_it_has_taken_over(tmp_path, postgres, page):
+    store, tables = postgres.new("page"), {"router": TABLE}
+    with (
+        Server(tmp_path, tables, store, name="1", lease=1.0) as first,
+        Server(tmp_path, tables, store, name="2", lease=1.0) as second,
+    ):
+        page.open(f"{second.address}/ui")
+        text = page.until("document.getElementById('notice-text').textContent")
+        assert text == f"Another instance writes router: {first.address}"
+        assert page.run("document.getElementById('notice-link').href") == f"{first.address}/ui#router"
+        first.kill()
+        page.until("!document.getElementById('board').hidden")
         assert page.run("document.getElementById('notice').hidden")
 
 

@@ -227,10 +227,15 @@ export class Chart extends Card {
     return values.flatMap((value, i) => (value === null ? [] : [svg("circle", dot(value, i))]));
   }
 
+  /** The name of a limit, where it begins; at its end if there is no room for it. */
   named(limit, points, width) {
-    const value = points.findLast((one) => one[limit] !== null)?.[limit];
-    const place = { x: width - ROOM.right, y: this.y(value) - 6, class: "limit-name end" };
-    return value === undefined ? "" : svg("text", place, limit);
+    const known = points.filter((one) => one[limit] !== null);
+    if (!known.length) return "";
+    const begin = this.board.axis.place(known[0], width);
+    const early = begin < 0.6 * width;
+    const y = this.y((early ? known[0] : known.at(-1))[limit]) - 6;
+    const place = { x: early ? begin : width - ROOM.right, y, class: `limit-name ${early ? "" : "end"}` };
+    return svg("text", place, limit);
   }
 
   read() {
