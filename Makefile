@@ -5,11 +5,12 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
+	@echo "make serve-test  the service with a real PostgreSQL, in a temporary folder; needs Debian's package postgresql"
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
@@ -23,6 +24,7 @@ help:
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
+	@echo "make bench-serve         the service beside FastAPI, its latency and its starts (about 15 minutes)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour);"
 	@echo "               some alone: ONLY='e12-mdps e14-mixtures', less of them: ARGS='--seeds 5'"
@@ -54,6 +56,9 @@ test: $(VENV)/.dev
 	$(CHECKED) $(RUN) -m pytest -q -n auto --dist loadfile \
 		-m "boundscheck and not slow" --every-kernel tests
 
+serve-test: $(VENV)/.dev
+	$(RUN) -m pytest -q -n auto --dist loadfile -m "postgres and not slow" tests/serve
+
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -64,7 +69,8 @@ lint: $(VENV)/.dev
 		--allowlist tests/typing/allowlist.txt unipac
 
 validate: $(VENV)/.dev
-	$(RUN) -m pytest -q -n auto -m slow tests
+	$(RUN) -m pytest -q -n auto -m "slow and not postgres" tests
+	$(RUN) -m pytest -q -n auto -m "slow and postgres" tests/serve
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.experiments
 	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
@@ -105,6 +111,9 @@ bench-house: $(VENV)/.dev
 
 bench-family: $(VENV)/.dev
 	$(RUN) benchmarks/family.py $(ARGS)
+
+bench-serve: $(VENV)/.dev
+	$(RUN) benchmarks/serve.py $(ARGS)
 
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)

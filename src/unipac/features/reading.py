@@ -39,8 +39,6 @@ NEEDED = {
     "Interactions": ("context", "action"), "Sum": ("parts",),
 }  # fmt: skip
 """What a table must have."""
-PARTS = ("of", "parts", "context", "action")
-"""Where a table has others inside; elsewhere "kind" may be the name of a column."""
 
 
 def from_table(table: Any) -> Features:
@@ -57,18 +55,20 @@ def from_table(table: Any) -> Features:
         raise ValueError(f"features must be a table as to_json() writes it, got another ({error})") from None
 
 
+PARTS = ("of", "context", "action", "parts")
+"""Where a table has tables of other maps."""
+
+
 def _filled(table: Any) -> Any:
-    """The table with its defaults; parts are tables, too."""
+    """The table with its defaults, and those of its parts."""
     if isinstance(table, list):
         return [_filled(one) for one in table]
-    if not isinstance(table, Mapping) or "kind" not in table:
-        return table
-    kind = table["kind"]
-    check.one_of("kind", kind, tuple(DEFAULTS))
-    parts = {key: _filled(value) if key in PARTS else value for key, value in table.items()}
+    check.require(isinstance(table, Mapping), "features", "a table", table)
+    kind = check.one_of("kind", table["kind"], tuple(DEFAULTS))
     known = {"kind", *DEFAULTS[kind], *NEEDED[kind]}
-    for key in parts:
+    for key in table:
         check.require(key in known, kind, f"made of {', '.join(sorted(known))}", key)
+    parts = {key: _filled(value) if key in PARTS else value for key, value in table.items()}
     return {**DEFAULTS[kind], **parts}
 
 

@@ -140,7 +140,8 @@ def _read_slowly(data: bytes) -> None:
 
     try:
         whole = json.loads(data, object_pairs_hook=once)
-        json.dumps(whole, ensure_ascii=False).encode()
+        if b"\\u" in data:  # only an escape can be half of a pair
+            json.dumps(whole, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Problem(400, "JSON is malformed: it has half of a surrogate pair") from None
     except (ValueError, RecursionError):

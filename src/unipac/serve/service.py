@@ -153,6 +153,7 @@ class Service:
             await asyncio.sleep(TICK)
             for held in list(self.held.values()):
                 held.tick()
+            self.writer.rouse()
             if self._checkpoints is None or self._checkpoints.done():
                 due = [one for one in self.held.values() if self._is_due(one)]
                 if due:

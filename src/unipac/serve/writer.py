@@ -40,18 +40,27 @@ class Writer(threading.Thread):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: deque[tuple[int, int, asyncio.Future[None]]] = deque()
         self._beats, self._asks_to_beat = 0, False
+        self._due = self._roused = False  # whether the thread must write, and whether it will be told so
 
     # -- from other threads --------------------------------------------------------------------------------
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Queue rows; they are written in this order."""
+        """Queue rows; they are written in this order, once somebody waits for them or ``rouse`` is called."""
         with self._changed:
             self._rows += rows
             self.queued += len(rows)
-            self._changed.notify_all()
+
+    def rouse(self) -> None:
+        """Write what is queued."""
+        self._roused = False
+        if self.queued > self.durable or self._asks_to_beat:
+            with self._changed:
+                self._due = True
+                self._changed.notify_all()
 
     def wait(self) -> None:
         """Until all that was queued is on the disk."""
+        self.rouse()
         with self._changed:
             target = self.queued
             self._changed.wait_for(lambda: self.durable >= target)
@@ -99,15 +108,16 @@ class Writer(threading.Thread):
         if rows > self.durable:
             await self._until(rows, 0)
         while time.monotonic() > self.ours_until:  # the process may have been stopped
-            with self._changed:
-                self._asks_to_beat = True
-                self._changed.notify_all()
+            self._asks_to_beat = True
             await self._until(rows, self._beats + 1)
 
     async def _until(self, rows: int, beats: int) -> None:
         assert self._loop is not None
         future = self._loop.create_future()
         self._waiting.append((rows, beats, future))
+        if not self._roused:  # first let all requests that are there queue their rows: one commit serves them
+            self._roused = True
+            self._loop.call_soon(self.rouse)
         await future
 
     def _wake(self) -> None:
@@ -133,9 +143,9 @@ class Writer(threading.Thread):
     def _step(self) -> bool:
         lease = self.database.lease
         with self._changed:
-            if not (self._rows or self._jobs or self._ending or self._asks_to_beat):
+            if not (self._due or self._jobs or self._ending):
                 self._changed.wait(None if lease is None else lease / 3)
-            several = len(self._rows) > 1
+            self._due, several = False, len(self._waiting) > 1
         if several and self.linger and not self._ending:
             time.sleep(self.linger)
         asked, self._asks_to_beat = self._asks_to_beat, False
