@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers import chromium
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds; a page that has not done it by then does not do it."""
 
 
