@@ -58,10 +58,13 @@ def token(
         ),
     ],
     deployment: Annotated[
-        str, typer.Option(help="The only deployment it is for; all by default. Example: --deployment router.")
+        str,
+        typer.Option(
+            help="Name of the only deployment it is for; * is all of them. Example: --deployment router."
+        ),
     ] = "*",
     file: Annotated[
-        Path, typer.Option(help="The file of tokens that the service reads. Example: --file tokens.")
+        Path, typer.Option(help="File of the tokens that the service reads. Example: --file tokens.")
     ] = Path("tokens"),
 ) -> None:
     """Make a token, show it once, and put its SHA-256 into the file; one of the same name is replaced.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import msgspec
@@ -75,7 +74,6 @@ ALWAYS = (400, 401, 403, 404, 421, 503)
 BODY = (408, 413, 415, 422)
 
 
-@functools.cache
 def text() -> bytes:
     """The whole description."""
     return msgspec.json.encode(described())
