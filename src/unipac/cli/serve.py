@@ -23,7 +23,7 @@ app = typer.Typer(
 COMMANDS = ("serve", "token", "backup")
 EXITS = "Exits with 0 after SIGTERM, 2 if the file does not fit, 3 if the log is damaged, 70 after a failed commit."
 
-File = Annotated[
+_File = Annotated[
     Path,
     typer.Argument(
         metavar="CONFIG.toml", help="The file of the service. Example: config.toml.", show_default=False
@@ -37,7 +37,7 @@ def _root() -> None:
 
 
 @app.command(epilog=EXITS)
-def serve(config: File) -> None:
+def serve(config: _File) -> None:
     """Serve decisions over HTTP, as a file describes them; each answer leaves when its log is on the disk.
 
     Example: unipac serve config.toml
@@ -83,7 +83,7 @@ def token(
 
 @app.command()
 def backup(
-    config: File,
+    config: _File,
     target: Annotated[
         Path,
         typer.Argument(
