@@ -22,7 +22,7 @@ from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Decision, Level, Trace
-from unipac.linalg import ridge
+from unipac.linalg import blocks
 from unipac.linalg.fast import fixed_actions
 from unipac.linalg.levels import (
     MOST_LEVELS,
@@ -34,7 +34,7 @@ from unipac.linalg.levels import (
     grown,
     top,
 )
-from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
+from unipac.linalg.soundness import Saved, check_blocks, check_growth, check_ratio
 from unipac.theory import bounds as theory, radii
 
 INITIAL_LEVELS = 8
@@ -53,6 +53,8 @@ class LevelledAgent(BanditAgent):
     """How rounds are spread over levels, as in ``linalg.levels``."""
     _keeps_sets = False
     """Whether there are sets behind certificates beside the levels."""
+    _parts = 1
+    """Of how many blocks of columns the factors of a level are."""
 
     learns_in: ClassVar[tuple[str, ...]] = (
         "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated", "_for_one"
@@ -76,7 +78,7 @@ class LevelledAgent(BanditAgent):
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
-        levels = empty(INITIAL_LEVELS, self.dim, self.regularization)
+        levels = empty(INITIAL_LEVELS, self.dim, self.regularization, self._parts)
         set_radii(levels, self._confidence, 1, 1)
         return self._held(levels)
 
@@ -136,7 +138,7 @@ class LevelledAgent(BanditAgent):
         S, d = len(saved.size), self.dim
         sound = (
             1 <= S <= (1 if self.rule == SINGLE else MOST_LEVELS)
-            and saved.rows.shape == (S, d, d + 2)
+            and saved.rows.shape == (S, *self._stack.rows.shape[1:])
             and saved.rotations.shape == (S,)
             and saved.size.min() >= 0
             and (S == 1 or saved.size[-1] > 0)
@@ -150,10 +152,10 @@ class LevelledAgent(BanditAgent):
             Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations), max(8, S + 1)
         )
         for i in range(S):
-            check_factors(
+            check_blocks(
                 levels.rows[i], self.regularization, float(sizes[i]), self.action_norm, LARGEST_REWARD
             )
-            levels.logdet[i] = ridge.log_determinant(levels.rows[i], self.regularization)
+            levels.logdet[i] = blocks.log_determinant(levels.rows[i], self.regularization)
         set_radii(levels, self._confidence, 1, S)
         return self._held(levels)
 

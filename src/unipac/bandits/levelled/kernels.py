@@ -18,7 +18,7 @@ from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii, unpacked as confidence_of
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
-from unipac.linalg import ridge
+from unipac.linalg import blocks, ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
 from unipac.linalg.fast.fixed_actions import Table
 from unipac.linalg.levels import SINGLE, Levels, add, level_of
@@ -241,7 +241,7 @@ def _covers(levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[
     """Whether the truth lies in all sets; only those from ``changed`` on are tested again."""
     if changed > 0:
         for i in range(changed - 1, S):
-            inside[i] = ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+            inside[i] = blocks.distance(levels.rows[i], truth) <= levels.beta[i]
     covers = True
     for i in range(S):
         covers &= inside[i]

@@ -44,6 +44,7 @@ class TightAgent(OptimisticAgent):
         super()._check_parameters()
         self._keeps_sets = self.tight and getattr(self, "all_data", True)
         parameters.check_parameters(self, self._keeps_sets)
+        self._parts = self.blocks if self._keeps_sets else 1
 
     @property
     def _chooses_by_sets(self) -> bool:

@@ -23,8 +23,8 @@ from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval, move_on
 from unipac.bandits.sets.kernels import Open
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
-from unipac.linalg import ridge
-from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one, evaluate_sparse
+from unipac.linalg import blocks
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.levels import SINGLE, Levels, level_of
 from unipac.theory.kernels import mixture as _mixture
 
@@ -64,10 +64,7 @@ def _select(
     n = X.shape[0]
     first, once = int(np.int64(0)), int(np.int64(1))
     scale, work = confidence.scale, known.work
-    if known.sets.rows.shape[0] > 1:
-        evaluate_sparse(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
-    else:
-        evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
+    evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
     beta = scale * levels.beta[S - 1]
     leader, best = first, -math.inf
     for k in range(n):
@@ -216,7 +213,7 @@ def covers(
     """Whether the truth lies in all sets; of levels only those from ``changed`` on are tested again, unless ζ > 0."""
     zeta = known.rules.zetas[known.sets.status[0]]
     c, rounds = radius_c(levels, S, confidence)
-    found = ridge.distance(levels.rows[S - 1], truth) <= c + zeta * math.sqrt(rounds)
+    found = blocks.distance(levels.rows[S - 1], truth) <= c + zeta * math.sqrt(rounds)
     if confidence.rule != SINGLE:
         begin = int(np.int64(1)) if zeta > 0.0 else changed
         found &= _covers(under(levels, S, zeta, s.before), begin, S, truth, inside)
