@@ -375,3 +375,36 @@ def test_factors_of_blocks_make_the_same_choices(name, tight, tmp_path):
     )
     with pytest.raises(ValueError, match="blocks"):
         looped.choose(np.ones((2, m * w)) / 4)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+@pytest.mark.parametrize("name", ["Guarded", "NestedOFUL", "OFUL"])
+def test_shares_add_up_to_delta(name, blocks):
+    """A, B (each over all blocks), C and, where there are levels, those: δ_l/(l(l + 1)) over all l."""
+    agent = BLOCKS[name](4, blocks=blocks, delta=0.08)
+    rules = kernels.unpacked(agent.state.sets)[1]
+    of_sets = 2 * blocks * math.exp(-rules.log_share)
+    if name == "Guarded":
+        others = agent._rules.delta + agent._rules.outer
+    else:
+        others = agent._confidence.outer_delta + (agent._confidence.delta if name == "NestedOFUL" else 0.0)
+    assert of_sets + others == pytest.approx(0.08, rel=1e-12)
+    if name == "OFUL":
+        assert agent._confidence.delta == agent._confidence.outer_delta  # choices by C itself
+
+
+@pytest.mark.parametrize("zeta", [0.0, 0.05])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_of_copies_none_is_better_by_more_than_twice_zeta(name, zeta):
+    """Before the first round and later; the zero vector, too. An action of a block without data has bounds ± S‖x‖."""
+    agent = BLOCKS[name](4, blocks=2, noise=0.1, norm=1.5, misspecification=zeta)
+    for x in ([0.6, 0.8, 0, 0], [0, 0, 0, 0]):
+        assert agent.choose([x] * 3).certificate == pytest.approx(2 * zeta, abs=1e-12)
+    for _ in range(60):
+        agent.update(agent.choose([[0.6, 0.8, 0, 0], [0.6, 0.8, 0, 0], [1.0, 0, 0, 0]]), 0.3)
+    certificate = agent.choose([[0.6, 0.8, 0, 0]] * 3).certificate
+    assert 0.0 <= certificate <= 2 * zeta + 1e-12
+    bounds = agent.bounds([[0, 0, 0.6, 0.0], [0, 0, 0, 0]])
+    assert bounds.ucb[0] == pytest.approx(0.9 + zeta, rel=1e-12)
+    assert bounds.lcb[0] == pytest.approx(-0.9 - zeta, rel=1e-12)
+    assert (bounds.ucb[1], bounds.lcb[1]) == pytest.approx((zeta, -zeta), abs=1e-12)
