@@ -5,7 +5,7 @@ those of the blocks, one below the other, each laid out as in ``ridge``. With on
 
 block_of       the block in which an action has entries
 first_across   an action with entries in two
-part           the factors of one block
+part           the factors of one block; ``part_of`` outside of kernels
 """
 
 from __future__ import annotations
@@ -51,17 +51,19 @@ def _size(X: Array, k: int, begin: int, end: int) -> float:
     return total
 
 
-@inlined
-def part(rows: Array, block: int) -> Array:
+def part_of(rows: Array, block: int) -> Array:
     """The factors (w, w + 2) of one block."""
     width = rows.shape[1] - 2
     return rows[block * width : (block + 1) * width]
 
 
+part = inlined(part_of)
+
+
 def reset(rows: Array, regularization: float) -> None:
     """No data yet, in every block."""
     for b in range(len(rows) // (rows.shape[1] - 2)):
-        ridge.reset(part(rows, b), regularization)
+        ridge.reset(part_of(rows, b), regularization)
 
 
 @inlined

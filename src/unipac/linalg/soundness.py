@@ -81,7 +81,7 @@ def check_blocks(
 ) -> None:
     """The same for those of a level, laid out as in ``blocks``."""
     for b in range(len(rows) // (rows.shape[1] - 2)):
-        check_factors(blocks.part(rows, b), regularization, rounds, action_norm, reward)
+        check_factors(blocks.part_of(rows, b), regularization, rounds, action_norm, reward)
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...]) -> None:
