@@ -176,10 +176,17 @@ def cancer():
 
 
 def travel():
-    """Swissmetro, features that actions share."""
+    """Swissmetro, features that actions share; and 60 features in 3 blocks."""
     instance = data.swissmetro()
     assumed = {"noise": 0.5, "norm": instance.norm, "reward_range": (0.0, 1.0)}
-    return {"swissmetro shared": both(of_instance(instance), (10_000, 100_000), **assumed)}
+    shared = both(of_instance(instance), (10_000, 100_000), **assumed)
+    instance = data.swissmetro("blocks")
+    assumed["norm"] = instance.norm
+    make, ends = of_instance(instance), (10_000, 100_000)
+    found = both(make, ends, blocks=3, **assumed)
+    for zeta in ((0.0, 0.02, 0.05, 0.1), 0.05):
+        found[f"zeta {zeta}"] = middle(make, ends, blocks=3, misspecification=zeta, **assumed)
+    return {"swissmetro shared": shared, "swissmetro blocks": found}
 
 
 def soon():

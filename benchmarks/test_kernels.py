@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.bandits.levelled import kernels as rounds
+from unipac.bandits.levelled import rounds
 from unipac.linalg import levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_one
 from unipac.mdp.linear.counted import backward
@@ -40,14 +40,14 @@ def trained(agent: Callable[..., Any], d: int, **options: Any) -> Any:
 def test_choose(benchmark: Any, agent: Any, d: int, n: int) -> None:
     learner = trained(agent, d)
     X = unit_rows(np.random.default_rng(1), n, d)
-    benchmark(rounds.choose, learner._memory, None, X)
+    benchmark(rounds.choose, learner._memory, None, None, *learner._held_sets(n), X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)
 def test_choose_among_fixed_actions(benchmark: Any, d: int, n: int) -> None:
     X = unit_rows(np.random.default_rng(1), n, d)
-    learner = trained(unipac.NestedOFUL, d, fixed_actions=X)
-    benchmark(rounds.choose, learner._memory, learner._fixed, X)
+    learner = trained(unipac.NestedOFUL, d, fixed_actions=X, tight=False)
+    benchmark(rounds.choose, learner._memory, learner._fixed, None, None, None, X)
 
 
 @pytest.mark.parametrize(("d", "n"), SHAPES)

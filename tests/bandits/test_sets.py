@@ -92,10 +92,7 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
             X[3] *= 1e-7
             X[4] = X[0] if t % 2 else 0.0
             out = np.empty((4, 5))
-            assert (
-                certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, 0, X, out)
-                == -1
-            )
+            certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, 0, X, out)
             np.testing.assert_allclose(out[2], [judge.ucb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(out[3], [judge.lcb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             kernels.look(sets, X, work)
@@ -329,3 +326,85 @@ def test_b_ends_when_a_reward_comes_after_that_of_a_younger_decision(name, tmp_p
     told = MADE[name]()
     told.absorb(X, [0.5, 0.5], levels=[0, 0], late=[False, True])
     assert has_ended(told)
+
+
+BLOCKS = {
+    "Guarded": lambda d, **kw: unipac.Guarded(unipac.LinUCB(d), gate=1.0, **kw),
+    "another": lambda d, **kw: unipac.Guarded(unipac.LinUCB(d, regularization=0.4), gate=1.0, **kw),
+    "NestedOFUL": lambda d, **kw: unipac.NestedOFUL(d, **kw),
+    "OFUL": lambda d, **kw: unipac.OFUL(d, radius="mixture", **kw),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("tight", [True, False])
+def test_factors_of_blocks_make_the_same_choices(name, tight, tmp_path):
+    """Levels of m factors beside one of all columns: choices and, without sets, certificates; loop, play and files.
+
+    With sets, A and B know of blocks too: certificates, and the choices that rest on A, are then others.
+    """
+    m, w, rounds = 4, 3, 400
+    rng = np.random.default_rng(7)
+    X = np.zeros((rounds, 5, m, w))
+    at = rng.integers(m, size=(rounds, 5))
+    X[np.arange(rounds)[:, None], np.arange(5), at] = rng.standard_normal((rounds, 5, w))
+    X = X.reshape(rounds, 5, m * w) / np.linalg.norm(X, axis=(2, 3))[..., None]
+    theta = rng.standard_normal(m * w) / 4
+    y = X @ theta + 0.1 * rng.standard_normal((rounds, 1))
+    told = {"noise": 0.1, "norm": 2.0, "tight": tight}
+    whole, parts, looped = (BLOCKS[name](m * w, blocks=b, **told) for b in (1, m, m))
+    one, other = (agent.play(X, y, truth=theta) for agent in (whole, parts))
+    if not tight or name in ("Guarded", "another"):
+        assert one.index.tolist() == other.index.tolist()
+        assert one.level.tolist() == other.level.tolist()
+    if not tight:
+        np.testing.assert_allclose(other.certificate, one.certificate, rtol=1e-8, atol=1e-10)
+    assert other.covered.all()
+    kept = parts.state.levels.rows.shape[-1]
+    assert kept == (w + 2 if tight or "OFUL" not in name else m * w + 2)
+    for t in range(rounds):
+        if t == rounds // 2:
+            looped.save(tmp_path / "agent.npz")
+            looped = unipac.load(tmp_path / "agent.npz")
+        decision = looped.choose(X[t])
+        assert (decision.index, decision.level) == (other.index[t], other.level[t])
+        assert decision.certificate == other.certificate[t]
+        looped.update(decision, y[t, decision.index])
+    np.testing.assert_array_equal(
+        looped.state.levels.rows, parts.state.levels.rows[: len(looped.state.levels.rows)]
+    )
+    with pytest.raises(ValueError, match="blocks"):
+        looped.choose(np.ones((2, m * w)) / 4)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+@pytest.mark.parametrize("name", ["Guarded", "NestedOFUL", "OFUL"])
+def test_shares_add_up_to_delta(name, blocks):
+    """A, B (each over all blocks), C and, where there are levels, those: δ_l/(l(l + 1)) over all l."""
+    agent = BLOCKS[name](4, blocks=blocks, delta=0.08)
+    rules = kernels.unpacked(agent.state.sets)[1]
+    of_sets = 2 * blocks * math.exp(-rules.log_share)
+    if name == "Guarded":
+        others = agent._rules.delta + agent._rules.outer
+    else:
+        others = agent._confidence.outer_delta + (agent._confidence.delta if name == "NestedOFUL" else 0.0)
+    assert of_sets + others == pytest.approx(0.08, rel=1e-12)
+    if name == "OFUL":
+        assert agent._confidence.delta == agent._confidence.outer_delta  # choices by C itself
+
+
+@pytest.mark.parametrize("zeta", [0.0, 0.05])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_of_copies_none_is_better_by_more_than_twice_zeta(name, zeta):
+    """Before the first round and later; the zero vector, too. An action of a block without data has bounds ± S‖x‖."""
+    agent = BLOCKS[name](4, blocks=2, noise=0.1, norm=1.5, misspecification=zeta)
+    for x in ([0.6, 0.8, 0, 0], [0, 0, 0, 0]):
+        assert agent.choose([x] * 3).certificate == pytest.approx(2 * zeta, abs=1e-12)
+    for _ in range(60):
+        agent.update(agent.choose([[0.6, 0.8, 0, 0], [0.6, 0.8, 0, 0], [1.0, 0, 0, 0]]), 0.3)
+    certificate = agent.choose([[0.6, 0.8, 0, 0]] * 3).certificate
+    assert 0.0 <= certificate <= 2 * zeta + 1e-12
+    bounds = agent.bounds([[0, 0, 0.6, 0.0], [0, 0, 0, 0]])
+    assert bounds.ucb[0] == pytest.approx(0.9 + zeta, rel=1e-12)
+    assert bounds.lcb[0] == pytest.approx(-0.9 - zeta, rel=1e-12)
+    assert (bounds.ucb[1], bounds.lcb[1]) == pytest.approx((zeta, -zeta), abs=1e-12)

@@ -14,7 +14,7 @@ import pytest
 
 import unipac
 from unipac import metrics
-from unipac.bandits.sets import kernels
+from unipac.bandits.sets import kernels, learning, state
 from unipac.linalg import ridge, triangle
 
 pytestmark = pytest.mark.slow
@@ -258,3 +258,85 @@ def test_rewards_out_of_order_end_b_before_it_can_be_attacked(d):
     assert kept == 0
     assert metrics.binomial_upper_tail(late, 100, 0.5) > FALSE_ALARM
     assert metrics.binomial_upper_tail(ordered, 100, 0.5) > FALSE_ALARM
+
+
+def ratios(sets, rules, theta):
+    """How far the parameter is from the centre of A and of B, over the radius of each; one block, ζ = 0."""
+    w = sets.rows.shape[1]
+    rows, sums = sets.rows[0], sets.sums[0]
+    R, z = np.triu(rows[:, 1 : w + 1]), rows[:, w + 1]
+    noise = R.T @ (z - R @ theta) + rules.regularization * theta
+    below = np.concatenate((noise, np.zeros(triangle.columns(w))))
+    a = triangle.inverse_norm(sets.factor[0], below) / sums[kernels.RADIUS_A]
+    return a, float(np.linalg.norm(z - R @ theta) / sums[kernels.RADIUS_B])
+
+
+def alone(d, seed, noise=1.0):
+    """A and B with 1/2 of δ = 1 each: each may fail in half of the runs."""
+    rng = np.random.default_rng(seed)
+    theta = rng.standard_normal(d)
+    theta /= np.linalg.norm(theta)
+    assumed = {"noise": noise, "norm": 1.0, "regularization": 0.5, "action_norm": 1.0, "reward_range": None}
+    rules = state.make_rules(d, 1, 0.5, **assumed)
+    sets, _ = kernels.unpacked(state.empty(d, 1, rules))
+    return rng, theta, rules, sets, kernels.unpacked_work(np.zeros(kernels.room(1, 1, d)), 1, sets)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+def test_each_set_holds_by_itself(d):
+    """A, B and C at δ = 0.5 each, noise ±1, directions where the estimate is wrong: at most half of 300 runs leave one.
+
+    Controls: half of each radius; B with the forecast of after the reward.
+    """
+    failed, halved, peeked = np.zeros(3), np.zeros(3), 0
+    for seed in range(RUNS):
+        rng, theta, rules, sets, work = alone(d, seed)
+        gram, total, mixed = 0.5 * np.eye(d), np.zeros(d), 0.0
+        worst = np.zeros(3)
+        for _ in range(80):
+            R, z = np.triu(sets.rows[0, :, 1 : d + 1]), sets.rows[0, :, d + 1]
+            mean = np.linalg.solve(R, z)
+            v = (theta - mean, np.linalg.svd(R)[2][-1], rng.standard_normal(d))[int(rng.integers(3))]
+            x = v / np.linalg.norm(v) * rng.uniform(0.05, 1.0)
+            y = float(x @ theta + rng.choice([-1.0, 1.0]))
+            w2 = float(np.sum(np.linalg.solve(R.T, x) ** 2))
+            learning.learn(sets, rules, x[None], 0, y, 1, False, -1, work)
+            gram, total = gram + np.outer(x, x), total + y * x
+            after = np.linalg.solve(np.triu(sets.rows[0, :, 1 : d + 1]), sets.rows[0, :, d + 1]) @ x
+            mixed += (y - after) ** 2 - (y - mean @ x) ** 2 / (1 + w2)
+            wrong = np.linalg.solve(gram, total) - theta
+            radius = np.sqrt(np.linalg.slogdet(gram / 0.5)[1] + 2 * np.log(2) + 0.5)
+            worst = np.maximum(worst, (*ratios(sets, rules, theta), np.sqrt(wrong @ gram @ wrong) / radius))
+        failed, halved = failed + (worst > 1), halved + (worst > 0.5)
+        R, z = np.triu(sets.rows[0, :, 1 : d + 1]), sets.rows[0, :, d + 1]
+        peeked += np.linalg.norm(z - R @ theta) ** 2 > rules.regularization + 2 * rules.log_share + mixed
+    print(f"d={d} A, B, C: {failed}; with half of the radii {halved}; peeking {peeked} of {RUNS}")
+    assert all(metrics.binomial_upper_tail(int(count), RUNS, 0.5) > FALSE_ALARM for count in failed)
+    assert all(metrics.binomial_upper_tail(int(count), RUNS, 0.5) < FALSE_ALARM for count in halved)
+    assert metrics.binomial_upper_tail(int(peeked), RUNS, 0.5) < FALSE_ALARM
+
+
+def test_b_holds_for_means_of_many_rounds():
+    """Three laps over the axes, d = 10, each time the mean of 50 rounds: B leaves at most half of 300 runs (δ = 0.5).
+
+    Control: the excess of the forecasts as if 50 single rewards had been seen, r² m w²/(1 + m w²).
+    """
+    d, m, failed, mutant = 10, 50, 0, 0
+    for seed in range(RUNS):
+        rng, _, rules, sets, work = alone(d, seed)
+        theta = np.full(d, 1 / np.sqrt(d))
+        excess, left, wrong = 0.0, False, False
+        for i in range(3 * d):
+            x = np.eye(d)[i % d]
+            R, z = np.triu(sets.rows[0, :, 1 : d + 1]), sets.rows[0, :, d + 1]
+            mean, w2 = np.linalg.solve(R, z) @ x, float(np.sum(np.linalg.solve(R.T, x) ** 2))
+            y = float(theta @ x + rng.choice([-1.0, 1.0], m).mean())
+            excess += (y - mean) ** 2 * m * w2 / (1 + m * w2)
+            learning.learn(sets, rules, x[None], 0, y, m, False, -1, work)
+            R, z = np.triu(sets.rows[0, :, 1 : d + 1]), sets.rows[0, :, d + 1]
+            left |= ratios(sets, rules, theta)[1] > 1
+            wrong |= np.linalg.norm(z - R @ theta) ** 2 > rules.regularization + 2 * rules.log_share + excess
+        failed, mutant = failed + left, mutant + wrong
+    print(f"means of 50: {failed} of {RUNS}; with the wrong excess {mutant}")
+    assert metrics.binomial_upper_tail(failed, RUNS, 0.5) > FALSE_ALARM
+    assert metrics.binomial_upper_tail(mutant, RUNS, 0.5) < FALSE_ALARM

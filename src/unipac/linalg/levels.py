@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from unipac._arrays import Array
 from unipac._constants import TIE
 from unipac._jit import inlined, jit
-from unipac.linalg import ridge
+from unipac.linalg import blocks, ridge
 
 SINGLE, DISJOINT, NESTED = 0, 1, 2
 
@@ -43,7 +43,7 @@ class Levels(NamedTuple):
     """The state of a stack with room for C levels; kernels write into these arrays in place."""
 
     rows: Array
-    """(C, d, d + 2): the factors of each level, laid out as in ``ridge``."""
+    """(C, d, d + 2): the factors of each level, laid out as in ``ridge``; (C, d, w + 2) as in ``blocks``."""
     logdet: Array
     """(C,): log det(Σ_l/λ), a function of R alone: whoever has ``rows`` can compute it to the last bit."""
     beta: Array
@@ -54,16 +54,16 @@ class Levels(NamedTuple):
     """(C,): rotations since M was last derived from R."""
 
 
-def empty(capacity: int, dim: int, regularization: float) -> Levels:
-    """A stack without data."""
+def empty(capacity: int, dim: int, regularization: float, parts: int = 1) -> Levels:
+    """A stack without data, whose factors are those of so many blocks."""
     levels = Levels(
-        rows=np.zeros((capacity, dim, dim + 2)),
+        rows=np.zeros((capacity, dim, dim // parts + 2)),
         logdet=np.zeros(capacity),
         beta=np.zeros(capacity),
         size=np.zeros(capacity, dtype=np.int64),
         rotations=np.zeros(capacity, dtype=np.int64),
     )
-    ridge.reset(levels.rows[0], regularization)
+    blocks.reset(levels.rows[0], regularization)
     return levels
 
 
@@ -187,9 +187,19 @@ def _learn(
     rows, rotations = levels.rows[i], levels.rotations[i]
     gain = times * width2[i]
     width2[i] /= 1.0 + gain
-    levels.rotations[i], levels.logdet[i] = rotate(
-        rows, rotations, x, y, float(times), regularization, REFRESH_EVERY, below
-    )
+    width = rows.shape[1] - 2
+    if width == x.size:
+        levels.rotations[i], levels.logdet[i] = rotate(
+            rows, rotations, x, y, float(times), regularization, REFRESH_EVERY, below
+        )
+    else:
+        b = blocks.block_of(x.reshape((1, x.size)), int(np.int64(0)), width)
+        ridge.add(blocks.part(rows, b), x[b * width : (b + 1) * width], y, float(times), below)
+        levels.rotations[i] += 1
+        if times > 1 or levels.rotations[i] >= max(REFRESH_EVERY, x.size):
+            blocks.refresh(rows)
+            levels.rotations[i] = 0
+        levels.logdet[i] = blocks.log_determinant(rows, regularization)
 
 
 @jit

@@ -15,6 +15,7 @@ from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._constants import LARGEST_GROWTH, SMALLEST_RATIO
 from unipac._state import LARGEST_SUM
+from unipac.linalg import blocks
 from unipac.linalg.levels import MOST_LEVELS, SINGLE
 
 RESIDUAL = 1e-4
@@ -25,7 +26,7 @@ class Saved(NamedTuple):
     """What of a stack goes to a file; radii and log-determinants follow from it."""
 
     rows: Array
-    """(S, d, d + 2): the factors of the levels in use."""
+    """(S, d, d + 2), or (S, d, w + 2) for blocks of w columns: the factors of the levels in use."""
     size: NDArray[np.int64]
     """(S,)."""
     rotations: NDArray[np.int64]
@@ -73,6 +74,14 @@ def check_factors(
         raise ValueError("a regression has factors that contradict each other")
     if not np.abs(z).max() <= np.sqrt(rounds) * reward * (1 + 1e-6):
         raise ValueError("a regression has rewards that are too large")
+
+
+def check_blocks(
+    rows: Array, regularization: float, rounds: float, action_norm: float, reward: float
+) -> None:
+    """The same for those of a level, laid out as in ``blocks``."""
+    for b in range(len(rows) // (rows.shape[1] - 2)):
+        check_factors(blocks.part_of(rows, b), regularization, rounds, action_norm, reward)
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...]) -> None:

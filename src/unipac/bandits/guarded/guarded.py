@@ -89,7 +89,7 @@ class Guarded(BanditAgent):
 
     def _empty(self) -> State:
         self._scratch, self._inner = state.Scratch(), state.inner_of(self.heuristic, self._ledger)
-        return State(state.empty(self.dim, self._rules), state.empty_sets(self))
+        return State(state.empty(self, self._rules), state.empty_sets(self))
 
     def _own_what_is_learned(self) -> None:
         super()._own_what_is_learned()

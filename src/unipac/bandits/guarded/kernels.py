@@ -25,6 +25,7 @@ from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import certificate as tight_certificate, interval, move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
 from unipac.linalg import levels as stack
+from unipac.linalg.blocks import block_of
 from unipac.linalg.fast import argmax, simd
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_sparse, four
 from unipac.linalg.levels import Levels
@@ -39,10 +40,12 @@ class Work(NamedTuple):
     """(n,): the rows of X that no level has ruled out, in their order."""
     dropped: NDArray[np.int64]
     """(n,): the level that ruled the action out; NEVER if none did."""
+    block: NDArray[np.int64]
+    """(n,): the block of the action."""
     images: Array
-    """(C, n, D): Mx of every action still alive, by level, padded with zeros to a multiple of four."""
+    """(C, n, D): Mx of every action still alive, in its block, by level, padded with zeros to a multiple of four."""
     outcome: Array
-    """(C, D): z of every level, likewise: the estimated reward of x is ⟨Mx, z⟩."""
+    """(C, m, D): z of every level and block, likewise: the estimated reward of x is ⟨Mx, z⟩."""
     width2: Array
     """(n,): squared widths in the level at hand."""
     means: Array
@@ -52,12 +55,14 @@ class Work(NamedTuple):
     """(1,): of the heuristic."""
 
 
-def workspace(n: int, d: int, capacity: int) -> Work:
-    """Scratch memory, for a stack with room for ``capacity`` entries."""
-    D = (d + 3) // 4 * 4
-    integers, floats = np.empty((2, n), dtype=np.int64), np.empty((3, n))
-    images, outcome = np.zeros((capacity, n, D)), np.zeros((capacity, D))
-    return Work(integers[0], integers[1], images, outcome, floats[0], floats[1], floats[2], np.empty(1))
+def workspace(n: int, rows: Array) -> Work:
+    """Scratch memory, for the factors of a stack."""
+    capacity, d, columns = rows.shape
+    m, D = d // (columns - 2), (columns + 1) // 4 * 4
+    integers, floats = np.empty((3, n), dtype=np.int64), np.empty((3, n))
+    images, outcome = np.zeros((capacity, n, D)), np.zeros((capacity, m, D))
+    values = floats[0], floats[1], floats[2]
+    return Work(integers[0], integers[1], integers[2], images, outcome, *values, np.empty(1))
 
 
 _workspace = jit(workspace)
@@ -71,13 +76,18 @@ def guard(
 
     If rewards are linear within ζ, an action is ruled out only if it is worse by more than 2ζ.
     """
-    n, d = X.shape
+    n = X.shape[0]
+    m, width = work.outcome.shape[1], levels.rows.shape[2] - 2
     count = n
     for i in range(n):
         work.alive[i], work.dropped[i] = i, NEVER
+    if m > 1:
+        for i in range(n):
+            work.block[i] = block_of(X, i, width)
     for level in range(1, closed + 1):
-        for j in range(d):
-            work.outcome[level, j] = levels.rows[level, j, d + 1]
+        for b in range(m):
+            for j in range(width):
+                work.outcome[level, b, j] = levels.rows[level, b * width + j, width + 1]
         best, largest = int(np.int64(0)), -math.inf
         for a in range(count):
             k = work.alive[a]
@@ -106,40 +116,64 @@ def guard(
 
 @inlined
 def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float, float]:
-    """Keep u = Mx of row k of X in this level; its mean u·z and squared width u·u."""
+    """Keep u = Mx of row k of X in this level and its block; its mean u·z and squared width u·u."""
     _, d, row = rows.shape
-    D = work.images.shape[2]
-    x, at, to = k * d, level * d * row, (level * X.shape[0] + k) * D
+    _, m, D = work.outcome.shape
+    w, begin, z = row - 2, int(np.int64(0)), level * m * D
+    if m > 1:
+        begin, z = work.block[k] * w, z + work.block[k] * D
+    x, at, to = k * d + begin, (level * d + begin) * row, (level * X.shape[0] + k) * D
     i = int(np.int64(0))
-    while i + 3 < d:
+    while i + 3 < w:
         simd.store(work.images, to + i, four(rows, at, row, X, x, i))
         i += 4
         at += 4 * row
-    while i < d:
+    while i < w:
         u = 0.0
         for j in range(i + 1):
-            u += rows[level, i, j] * X[k, j]
+            u += rows[level, begin + i, j] * X[k, begin + j]
         work.images[level, k, i] = u
         i += 1
-    m, q = simd.zero(), simd.zero()
+    mean, q = simd.zero(), simd.zero()
     for j in range(0, D, 4):
         u4 = simd.load(work.images, to + j)
-        m += u4 * simd.load(work.outcome, level * D + j)
+        mean += u4 * simd.load(work.outcome, z + j)
         q += u4 * u4
-    return simd.total(m), simd.total(q)
+    return simd.total(mean), simd.total(q)
 
 
 @inlined
 def _difference(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
     """Estimated reward and squared width of x_a − x_b in this level; exactly zero for copies."""
     _, n, D = work.images.shape
-    m, q = simd.zero(), simd.zero()
+    m = work.outcome.shape[1]
+    z = level * m * D
+    if m > 1:
+        if work.block[a] != work.block[b]:
+            return _across(work, level, a, b)
+        z += work.block[a] * D
+    mean, q = simd.zero(), simd.zero()
     at, other = (level * n + a) * D, (level * n + b) * D
     for j in range(0, D, 4):
         u = simd.load(work.images, at + j) + simd.load(work.images, other + j) * -1.0
-        m += u * simd.load(work.outcome, level * D + j)
+        mean += u * simd.load(work.outcome, z + j)
         q += u * u
-    return simd.total(m), simd.total(q)
+    return simd.total(mean), simd.total(q)
+
+
+@jit
+def _across(work: Work, level: int, a: int, b: int) -> tuple[float, float]:
+    """The same for actions of two blocks, which are orthogonal in Σ⁻¹."""
+    _, n, D = work.images.shape
+    m = work.outcome.shape[1]
+    at, other = (level * n + a) * D, (level * n + b) * D
+    z, other_z = (level * m + work.block[a]) * D, (level * m + work.block[b]) * D
+    mean, q = simd.zero(), simd.zero()
+    for j in range(0, D, 4):
+        u, v = simd.load(work.images, at + j), simd.load(work.images, other + j) * -1.0
+        mean += u * simd.load(work.outcome, z + j) + v * simd.load(work.outcome, other_z + j)
+        q += u * u + v * v
+    return simd.total(mean), simd.total(q)
 
 
 @inlined
@@ -147,7 +181,7 @@ def look(levels: Levels, X: Array, work: Work) -> None:
     """Evaluate all actions on all data."""
     once, first = int(np.int64(1)), int(np.int64(0))
     n, d = X.shape
-    if X[0, 0] == 0.0 or X[0, d - 1] == 0.0:
+    if levels.rows.shape[2] == d + 2 and (X[0, 0] == 0.0 or X[0, d - 1] == 0.0):
         evaluate_sparse(levels.rows, once, once, X, first, n, work.means, work.all_width2)
     else:
         evaluate_all(levels.rows, once, once, X, first, n, work.means, work.all_width2)
@@ -303,7 +337,7 @@ def play(
     s = single.scratch(heuristic, inner)
     _, n, d = actions.shape
     once = int(np.int64(1))
-    work, own, rows = _workspace(n, d, levels.size.size), _scratch(levels.size.size, d), np.empty((n, d))
+    work, own, rows = _workspace(n, levels.rows), _scratch(levels.size.size, d), np.empty((n, d))
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
     zeta = 0.0

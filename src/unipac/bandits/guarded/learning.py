@@ -18,7 +18,7 @@ from unipac._jit import inlined, jit
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
-from unipac.linalg import levels as stack, ridge
+from unipac.linalg import blocks, levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.theory.kernels import level_delta as _level_delta, mixture as _mixture
@@ -185,9 +185,9 @@ def learn(
 def covers(levels: Levels, rules: Rules, closed: int, zeta: float, truth: Array) -> bool:
     """Whether the truth lies in all sets, for rewards that are linear within ζ."""
     radius = levels.beta[0] + zeta * math.sqrt(levels.size[0])
-    inside = bool(ridge.distance(levels.rows[0], truth) <= radius)
+    inside = bool(blocks.distance(levels.rows[0], truth) <= radius)
     for i in range(1, closed + 1):
-        inside &= ridge.distance(levels.rows[i], truth) <= radius_of(levels, rules, i, zeta)
+        inside &= blocks.distance(levels.rows[i], truth) <= radius_of(levels, rules, i, zeta)
     return inside
 
 

@@ -24,10 +24,10 @@ from unipac.bandits.protocol.records import Level, Trace
 from unipac.bandits.sets import agent as parameters, certify, state as tight
 from unipac.bandits.sets.state import SavedSets, State
 from unipac.envs import BanditInstance
-from unipac.linalg import levels as stack, ridge
+from unipac.linalg import blocks, levels as stack
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
-from unipac.linalg.soundness import check_factors, check_ratio
+from unipac.linalg.soundness import check_blocks, check_ratio
 from unipac.registry import AGENTS
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
@@ -152,9 +152,9 @@ def _capacity(rules: Rules, rounds: int) -> int:
     return max(0, math.floor(math.log((rounds + 1) / rules.gate, 4))) + 2
 
 
-def empty(dim: int, rules: Rules, rounds: int = 0) -> Levels:
+def empty(agent: Any, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
-    levels = stack.empty(_capacity(rules, rounds), dim, rules.regularization)
+    levels = stack.empty(_capacity(rules, rounds), agent.dim, rules.regularization, agent.blocks)
     compiled.set_radii(levels, rules, 0, 0)
     if len(levels.size) > 2:  # else none is closed, and no kernel is needed to know it
         compiled.close(levels, 0, rounds, rules)
@@ -180,18 +180,18 @@ def saved(state: State, heuristic: Any) -> Saved:
 
 def restored(saved: Saved, agent: Any) -> State:
     """The levels and sets of a file; a ``ValueError`` if no data could have led to them."""
-    dim, rules, rounds = agent.dim, agent._rules, agent.rounds
-    levels = empty(dim, rules, rounds)
+    rules, rounds = agent._rules, agent.rounds
+    levels = empty(agent, rules, rounds)
     closed = compiled.closed_levels(levels.rows)
     shapes = [array.shape for array in saved[:3]]
-    sound = shapes == [(closed + 1, dim, dim + 2), (closed + 1,), (closed + 1,)]
+    sound = shapes == [(closed + 1, *levels.rows.shape[1:]), (closed + 1,), (closed + 1,)]
     if not sound or saved.size.min() < 0 or saved.size[0] != rounds or saved.rotations.min() < 0:
         raise ValueError("the levels are not those of any data")
     for held, array in zip((levels.rows, levels.size, levels.rotations), saved[:3], strict=True):
         held[: closed + 1] = array
     for i in range(closed + 1):
-        check_factors(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
-        levels.logdet[i] = ridge.log_determinant(levels.rows[i], rules.regularization)
+        check_blocks(levels.rows[i], rules.regularization, rounds, rules.action_norm, LARGEST_REWARD)
+        levels.logdet[i] = blocks.log_determinant(levels.rows[i], rules.regularization)
     compiled.set_radii(levels, rules, 0, closed)
     return State(levels, tight.restored(saved.sets, empty_sets(agent), rounds))
 
@@ -241,11 +241,11 @@ class Scratch:
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
         """For a choice among n actions."""
-        capacity, dim, _ = levels.rows.shape
+        capacity = len(levels.size)
         if n > KEPT:
-            return kernels.workspace(n, dim, capacity)
+            return kernels.workspace(n, levels.rows)
         if (n, capacity) not in self._work:
-            self._work = {(n, capacity): kernels.workspace(n, dim, capacity)}
+            self._work = {(n, capacity): kernels.workspace(n, levels.rows)}
         return self._work[n, capacity]
 
     def sets(self, state: State, n: int) -> tuple[Array | None, Array]:

@@ -17,12 +17,12 @@ from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._memory import require_room
-from unipac.bandits.levelled import kernels
+from unipac.bandits.levelled import kernels, rounds
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Decision, Level, Trace
-from unipac.linalg import ridge
+from unipac.linalg import blocks
 from unipac.linalg.fast import fixed_actions
 from unipac.linalg.levels import (
     MOST_LEVELS,
@@ -34,7 +34,7 @@ from unipac.linalg.levels import (
     grown,
     top,
 )
-from unipac.linalg.soundness import Saved, check_factors, check_growth, check_ratio
+from unipac.linalg.soundness import Saved, check_blocks, check_growth, check_ratio
 from unipac.theory import bounds as theory, radii
 
 INITIAL_LEVELS = 8
@@ -51,9 +51,13 @@ class LevelledAgent(BanditAgent):
     counts_many = True
     rule: ClassVar[int] = SINGLE
     """How rounds are spread over levels, as in ``linalg.levels``."""
+    _keeps_sets = False
+    """Whether there are sets behind certificates beside the levels."""
+    _parts = 1
+    """Of how many blocks of columns the factors of a level are."""
 
     learns_in: ClassVar[tuple[str, ...]] = (
-        "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated"
+        "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated", "_for_one"
     )  # fmt: skip
 
     regularization: float = declare.regularization()
@@ -74,13 +78,15 @@ class LevelledAgent(BanditAgent):
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
-        levels = empty(INITIAL_LEVELS, self.dim, self.regularization)
+        levels = empty(INITIAL_LEVELS, self.dim, self.regularization, self._parts)
         set_radii(levels, self._confidence, 1, 1)
         return self._held(levels)
 
     def _held(self, levels: Levels) -> Any:
         """These levels, in the memory that the kernels write into."""
         memory = kernels.packed(levels, self._confidence)
+        if self._keeps_sets:
+            return self._hold(memory, None, None)
         bonus = None if self._confidence.scale == 1.0 else np.zeros(len(levels.size))
         fixed = None
         if self.fixed_actions is not None:
@@ -102,16 +108,22 @@ class LevelledAgent(BanditAgent):
         single = np.empty((1, self.dim)), np.empty(1)
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
         whole = self._with_sets(held)
+        for_one = memory, fixed, bonus, *self._held_sets(1)
         # Without a call in between nothing can be raised in between.
         self._memory: Array = memory
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
+        self._for_one = for_one  # what a kernel that learns one round begins with
         self._single = single  # where an update puts its round for the kernel
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
         self._stack: Levels = held
         self.state = whole
         return whole
+
+    def _held_sets(self, n: int) -> tuple[Array | None, Array | None]:
+        """The sets behind certificates and scratch memory for n actions, where there are any."""
+        return None, None
 
     def _with_sets(self, levels: Levels) -> Any:
         """The state of an agent with these levels."""
@@ -126,7 +138,7 @@ class LevelledAgent(BanditAgent):
         S, d = len(saved.size), self.dim
         sound = (
             1 <= S <= (1 if self.rule == SINGLE else MOST_LEVELS)
-            and saved.rows.shape == (S, d, d + 2)
+            and saved.rows.shape == (S, *self._stack.rows.shape[1:])
             and saved.rotations.shape == (S,)
             and saved.size.min() >= 0
             and (S == 1 or saved.size[-1] > 0)
@@ -140,10 +152,10 @@ class LevelledAgent(BanditAgent):
             Levels(saved.rows, np.zeros(S), np.zeros(S), saved.size, saved.rotations), max(8, S + 1)
         )
         for i in range(S):
-            check_factors(
+            check_blocks(
                 levels.rows[i], self.regularization, float(sizes[i]), self.action_norm, LARGEST_REWARD
             )
-            levels.logdet[i] = ridge.log_determinant(levels.rows[i], self.regularization)
+            levels.logdet[i] = blocks.log_determinant(levels.rows[i], self.regularization)
         set_radii(levels, self._confidence, 1, S)
         return self._held(levels)
 
@@ -169,12 +181,13 @@ class LevelledAgent(BanditAgent):
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         out = np.empty((4, len(X)))
-        kernels.bound_all(self._memory, X, out)
+        rounds.bound_all(self._memory, *self._held_sets(len(X)), X, out)
         return out[0], out[1], out[2], out[3]
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
         self._evaluated = self._ledger.next_id
-        verdict = kernels.choose(self._memory, self._fixed if fixed else None, self._bonus, X)
+        sets, spare = self._held_sets(len(X)) if self._keeps_sets else (None, None)
+        verdict = rounds.choose(self._memory, self._fixed if fixed else None, self._bonus, sets, spare, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
         return verdict
@@ -195,13 +208,13 @@ class LevelledAgent(BanditAgent):
         action, reward = self._single
         action[0] = x
         reward[0] = y
-        return kernels.learn_all, (self._memory, self._fixed, self._bonus, action, reward, times, known)
+        return rounds.learn_all, (*self._for_one, action, reward, times, known, self._ledger.late)
 
     def _absorb(self, X: Array, y: Array) -> None:
         done = 0
         while done < len(y):
             self._make_room()
-            count = kernels.learn_all(self._memory, self._fixed, self._bonus, X[done:], y[done:], 1, False)
+            count = rounds.learn_all(*self._for_one, X[done:], y[done:], 1, False, False)
             done += count
             self._ledger.counted += count
 
@@ -213,11 +226,12 @@ class LevelledAgent(BanditAgent):
             self._make_room()
             rest = trace.part(done, len(y))
             count, refuted = self._ledger.run(
-                kernels.play,
+                rounds.play,
                 self._memory,
                 self._fixed,
                 self._fixed if fixed else None,
                 self._bonus,
+                *self._held_sets(X.shape[-2]),
                 actions if X.ndim == 2 else actions[done:],
                 y[done:],
                 truth,

@@ -1,8 +1,7 @@
-"""Compiled rounds, shared by the agents whose state is a stack of levels.
+"""Compiled parts of a round, shared by the agents whose state is a stack of levels; ``rounds`` has the whole.
 
-choose   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
+decide   argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
 learn    add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
-play     both, round after round
 """
 
 from __future__ import annotations
@@ -15,16 +14,14 @@ from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
-from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii, unpacked as confidence_of
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.protocol.verdict import Verdict, contradict
-from unipac.linalg import ridge
+from unipac.linalg import blocks, ridge
 from unipac.linalg.fast import argmax, fixed_actions, packing
-from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.fast.fixed_actions import Table
-from unipac.linalg.levels import SINGLE, Levels, add, level_of, top
+from unipac.linalg.levels import SINGLE, Levels, add, level_of
 
 State = Array
 """Confidence, Levels, whether the action chosen last is the one evaluated last, and the values of that by level, in
@@ -181,46 +178,6 @@ def decide(
     return verdict(levels, S, confidence, k, best, s.means, s.width2)
 
 
-@jit
-def choose(
-    state: State, fixed: Array | None, bonus: Array | None, X: Array
-) -> tuple[int, int, float, float, float, float, float, bool]:
-    """The choice among the rows of X, which are the fixed actions if there is a table; a Verdict, as a tuple.
-
-    It is -1 if some action is not finite or too long. Numba takes five times as long to hand over a named
-    one.
-    """
-    levels, confidence = _unpack(state)
-    if fixed is None and first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
-        return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
-    s = scratch(state, levels)
-    n, d = X.shape
-    work = argmax.workspace(n, d, levels.size.size)
-    S = top(levels)
-    if fixed is None:
-        v = decide(levels, S, confidence, None, bonus, X, work, s)
-    else:
-        v = decide(levels, S, confidence, _table_of(fixed), bonus, X, work, s)
-    state[_mark(levels, state)] = 1.0
-    return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
-
-
-@jit
-def bound_all(state: State, X: Array, out: Array) -> None:
-    """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
-    levels, _ = _unpack(state)
-    state[_mark(levels, state)] = 0.0
-    s = scratch(state, levels)
-    S = top(levels)
-    for k in range(X.shape[0]):
-        evaluate_one(levels, S, X[k], s.means, s.width2)
-        ucb, lcb, attained = bounds(levels, S, s.means, s.width2)
-        out[0, k] = s.means[attained]
-        out[1, k] = math.sqrt(s.width2[attained])
-        out[2, k] = ucb
-        out[3, k] = lcb
-
-
 @inlined
 def learn(
     levels: Levels, S: int, confidence: Confidence, x: Array, y: float, times: int, s: Scratch
@@ -260,38 +217,8 @@ def learn_with_table(
     return lowest, S_after
 
 
-@jit
-def learn_all(
-    state: State, fixed: Array | None, bonus: Array | None, X: Array, y: Array, times: int, known: bool
-) -> int:
-    """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
-
-    The level of an action is decided now, before its reward is looked at. ``known``: there is one, it was chosen
-    last, and its values in the state are up to date unless the mark says otherwise.
-    """
-    levels, confidence = _unpack(state)
-    mark = _mark(levels, state)
-    known &= state[mark] > 0.0
-    state[mark] = 0.0
-    if fixed is not None:
-        arms = _table_of(fixed)
-    s = scratch(state, levels)
-    S = top(levels)
-    lowest = int(np.int64(1))
-    for t in range(y.size):
-        if levels.size.size <= S:
-            return t
-        if not known:
-            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
-        if fixed is None:
-            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
-        else:
-            _, S = learn_with_table(levels, S, arms, bonus, confidence, X[t], y[t], times, s)
-    return y.size
-
-
 class Record(NamedTuple):
-    """Where ``play`` writes what happened in each of T rounds."""
+    """Where ``rounds.play`` writes what happened in each of T rounds."""
 
     chosen: NDArray[np.int64]
     level: NDArray[np.int64]
@@ -310,69 +237,11 @@ def record(trace: Trace) -> Record:
 
 
 @jit
-def play(
-    state: State,
-    fixed: Array | None,
-    offered: Array | None,
-    bonus: Array | None,
-    actions: Array,
-    rewards: Array,
-    truth: Array,
-    refuted: bool,
-    record: Record,
-) -> tuple[int, bool]:
-    """Rounds on actions (T, n, d), or (1, n, d) for the same in all rounds, and rewards (T, n).
-
-    ``fixed`` is the table of the fixed actions, if there are any; ``offered`` too, if these are the actions.
-
-    Returns how many rounds were played before the stack was full, and whether bounds were refuted, then or before
-    (``refuted``). An empty ``truth`` leaves out the test whether it lies in all sets.
-    """
-    levels, confidence = _unpack(state)
-    state[_mark(levels, state)] = 0.0
-    if fixed is not None:
-        arms = _table_of(fixed)
-    T = rewards.shape[0]
-    _, n, d = actions.shape
-    capacity = levels.size.size
-    s = scratch(state, levels)
-    work = argmax.workspace(n, d, capacity)
-    inside = np.ones(capacity, dtype=np.bool_)
-    once = int(np.int64(1))
-    any_refuted = refuted
-    changed = once
-    for t in range(T):
-        S = top(levels)
-        if capacity <= S:
-            return t, any_refuted
-        X = actions[t] if actions.shape[0] > 1 else actions[0]
-        if truth.size > 0:
-            record.covered[t] = _covers(levels, changed, S, truth, inside)
-        if offered is None:
-            choice = decide(levels, S, confidence, None, bonus, X, work, s)
-        else:
-            choice = decide(levels, S, confidence, arms, bonus, X, work, s)
-        k = choice.chosen
-        any_refuted |= choice.refuted
-        record.chosen[t] = k
-        record.level[t] = choice.level
-        record.certificate[t] = math.nan if any_refuted else choice.certificate
-        record.reward[t] = rewards[t, k]
-        x, y = X[k], rewards[t, k]
-        if fixed is None:
-            lowest, _ = learn(levels, S, confidence, x, y, once, s)
-        else:
-            lowest, _ = learn_with_table(levels, S, arms, bonus, confidence, x, y, once, s)
-        changed = min(lowest, S)
-    return T, any_refuted
-
-
-@jit
 def _covers(levels: Levels, changed: int, S: int, truth: Array, inside: NDArray[np.bool_]) -> bool:
     """Whether the truth lies in all sets; only those from ``changed`` on are tested again."""
     if changed > 0:
         for i in range(changed - 1, S):
-            inside[i] = ridge.distance(levels.rows[i], truth) <= levels.beta[i]
+            inside[i] = blocks.distance(levels.rows[i], truth) <= levels.beta[i]
     covers = True
     for i in range(S):
         covers &= inside[i]

@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from unipac import _declarations as declare
 from unipac._agents import agent
 from unipac._arrays import Array
 from unipac._inputs import check_norms
-from unipac.bandits.levelled import tight_kernels as kernels
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.levelled.confidence import Confidence
-from unipac.bandits.levelled.kernels import record
-from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.records import Trace
 from unipac.bandits.sets import agent as parameters, state as sets
 from unipac.bandits.sets.agent import assumes
@@ -47,11 +42,9 @@ class TightAgent(OptimisticAgent):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        self._keeps_sets = self.tight and getattr(self, "all_data", True)
         parameters.check_parameters(self, self._keeps_sets)
-
-    @property
-    def _keeps_sets(self) -> bool:
-        return self.tight and getattr(self, "all_data", True)
+        self._parts = self.blocks if self._keeps_sets else 1
 
     @property
     def _chooses_by_sets(self) -> bool:
@@ -92,9 +85,8 @@ class TightAgent(OptimisticAgent):
         self._known = sets.restored(saved.sets, self._no_data(), self.rounds)
         return super()._restored(saved.levels)
 
-    def _held_sets(self, n: int) -> tuple[Array, Array]:
-        """The sets, and scratch memory for n actions."""
-        return self._known, self._spare.room(n, self._known)
+    def _held_sets(self, n: int) -> tuple[Array | None, Array | None]:
+        return (self._known, self._spare.room(n, self._known)) if self._keeps_sets else (None, None)
 
     # -- the protocol, compiled ----------------------------------------------------------------
 
@@ -103,11 +95,7 @@ class TightAgent(OptimisticAgent):
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:
         self._check_logged(X)
-        if not self._known.size:
-            return super()._bounds(X)
-        out = np.empty((4, len(X)))
-        kernels.bound_all(self._memory, *self._held_sets(len(X)), X, out)
-        return out[0], out[1], out[2], out[3]
+        return super()._bounds(X)
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         return (math.nan, True) if sets.refuted(self._known) else super()._certify(best, ucb, lcb)
@@ -116,48 +104,8 @@ class TightAgent(OptimisticAgent):
         if self.blocks > 1 and not fixed:
             check_norms("actions", X, self.action_norm)
             self._check_logged(X)
-        if not self._known.size:
-            return super()._decide(X, fixed)
-        self._evaluated = self._ledger.next_id
-        verdict = kernels.choose(self._memory, *self._held_sets(len(X)), X)
-        if verdict[0] < 0:
-            check_norms("actions", X, self.action_norm)
-        return verdict
-
-    def _learn(
-        self, x: Array, y: float, level: int, times: int, noise: float | None = None, known: bool = False
-    ) -> Step:
-        step = super()._learn(x, y, level, times, noise, known)
-        if not self._known.size:
-            return step
-        memory, _, _, *rest = step[1]
-        return kernels.learn_all, (memory, *self._held_sets(1), *rest, self._ledger.late)
-
-    def _absorb(self, X: Array, y: Array) -> None:
-        if not self._known.size:
-            super()._absorb(X, y)
-            return
-        done = 0
-        while done < len(y):
-            self._make_room()
-            known, spare = self._held_sets(1)
-            count = kernels.learn_all(self._memory, known, spare, X[done:], y[done:], 1, False, False)
-            done += count
-            self._ledger.counted += count
+        return super()._decide(X, fixed)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_logged(X)
-        if not self._known.size:
-            super()._play(X, y, truth, trace)
-            return
-        actions = X[None] if X.ndim == 2 else X
-        done, sound = 0, self.consistent
-        while done < len(y):
-            self._make_room()
-            rest = actions if X.ndim == 2 else actions[done:], y[done:], truth, not sound
-            known, told = self._held_sets(X.shape[-2]), record(trace.part(done, len(y)))
-            count, refuted = self._ledger.run(kernels.play, self._memory, *known, *rest, told)
-            done += count
-            if refuted and sound:
-                sound = False
-                self._warn_of_refutation()
+        super()._play(X, y, truth, trace)

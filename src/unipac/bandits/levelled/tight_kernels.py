@@ -12,30 +12,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unipac._arrays import Array
-from unipac._inputs import first_invalid, largest_norm
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import DETERMINANT, Confidence
-from unipac.bandits.levelled.kernels import (
-    Record,
-    Scratch,
-    State,
-    _covers,
-    _mark,
-    _unpack,
-    bounds,
-    learn,
-    scratch,
-)
+from unipac.bandits.levelled.kernels import Scratch, _covers, bounds
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval, move_on
-from unipac.bandits.sets.kernels import Rules, Sets, Work
+from unipac.bandits.sets.kernels import Open
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
-from unipac.linalg import ridge
-from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one, evaluate_sparse
-from unipac.linalg.levels import SINGLE, Levels, level_of, top
+from unipac.linalg import blocks
+from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
+from unipac.linalg.levels import SINGLE, Levels, level_of
 from unipac.theory.kernels import mixture as _mixture
 
 
@@ -64,14 +54,7 @@ def under(levels: Levels, S: int, zeta: float, beta: Array) -> Levels:
 
 @inlined
 def _select(
-    levels: Levels,
-    S: int,
-    confidence: Confidence,
-    sets: Sets,
-    rules: Rules,
-    X: Array,
-    work: Work,
-    s: Scratch,
+    levels: Levels, S: int, confidence: Confidence, known: Open, X: Array, s: Scratch
 ) -> tuple[int, float]:
     """The first row with the largest index, and that; its means and squared widths by level are in s.
 
@@ -80,11 +63,8 @@ def _select(
     """
     n = X.shape[0]
     first, once = int(np.int64(0)), int(np.int64(1))
-    scale = confidence.scale
-    if sets.rows.shape[0] > 1:
-        evaluate_sparse(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
-    else:
-        evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
+    scale, work = confidence.scale, known.work
+    evaluate_all(levels.rows, S, S, X, first, n, work.outer[0], work.outer[1])
     beta = scale * levels.beta[S - 1]
     leader, best = first, -math.inf
     for k in range(n):
@@ -93,11 +73,11 @@ def _select(
         if bound > best:
             leader, best = k, bound
     if confidence.rule != SINGLE or confidence.radius != DETERMINANT:  # else as in the paper
-        best = _index(levels, S, scale, sets, rules, X, best, -math.inf, leader, work, s)
+        best = _index(levels, S, scale, known, X, best, -math.inf, leader, s)
         for k in range(n):
             bound = work.values[k, tight.MOST]
             if bound > best or (bound == best and k < leader):
-                value = _index(levels, S, scale, sets, rules, X, bound, best, k, work, s)
+                value = _index(levels, S, scale, known, X, bound, best, k, s)
                 if value > best or (value == best and k < leader):
                     leader, best = k, value
     evaluate_all(levels.rows, once, S, X, leader, leader + 1, s.means, s.width2)
@@ -109,20 +89,18 @@ def _index(
     levels: Levels,
     S: int,
     scale: float,
-    sets: Sets,
-    rules: Rules,
+    known: Open,
     X: Array,
     bound: float,
     enough: float,
     k: int,
-    work: Work,
     s: Scratch,
 ) -> float:
     """The least upper bound of action k, by A and all levels; not sought below ``enough``.
 
     ``bound`` is that of the outermost level.
     """
-    value = min(bound, index_a(sets, rules, k, scale, work))
+    value = min(bound, index_a(known.sets, known.rules, k, scale, known.work))
     if S > 1 and value >= enough:
         once = int(np.int64(1))
         evaluate_all(levels.rows, once, S - 1, X, k, k + 1, s.means, s.width2)
@@ -132,22 +110,14 @@ def _index(
 
 
 @inlined
-def _decide(
-    levels: Levels,
-    S: int,
-    confidence: Confidence,
-    sets: Sets,
-    rules: Rules,
-    X: Array,
-    work: Work,
-    s: Scratch,
-) -> Verdict:
+def decide(levels: Levels, S: int, confidence: Confidence, known: Open, X: Array, s: Scratch) -> Verdict:
     """The choice among the rows of X, and what is known of it."""
+    sets, rules, work = known.sets, known.rules, known.work
     first = sets.status[0]
     tight.look(sets, X, work)
     paper = confidence.rule == SINGLE and confidence.radius == DETERMINANT
     zeta = 0.0 if paper else rules.zetas[first]
-    k, best = _select(under(levels, S, zeta, s.before), S, confidence, sets, rules, X, work, s)
+    k, best = _select(under(levels, S, zeta, s.before), S, confidence, known, X, s)
     plain, rounds = radius_c(levels, S, confidence)
     asks, moved, refuted = True, False, False
     c, reach, ucb, lcb, mean, width = plain, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -183,29 +153,18 @@ def _decide(
     return Verdict(k, level, mean, width, ucb, lcb, found, refuted)
 
 
-@jit
-def choose(
-    state: State, memory: Array, spare: Array, X: Array
-) -> tuple[int, int, float, float, float, float, float, bool]:
-    """The choice among the rows of X, a Verdict as a tuple; it is -1 if some action is not finite or too long."""
-    levels, confidence = _unpack(state)
-    if first_invalid(X, largest_norm(confidence.action_norm)) >= 0:
-        return int(np.int64(-1)), 0, 0.0, 0.0, 0.0, 0.0, 0.0, False
-    sets, rules = tight.unpack(memory)
-    s = scratch(state, levels)
-    work = tight.workspace(spare, X.shape[0], sets)
-    v = _decide(levels, top(levels), confidence, sets, rules, X, work, s)
-    state[_mark(levels, state)] = 1.0
-    return v.chosen, v.level, v.mean, v.width, v.ucb, v.lcb, v.certificate, v.refuted
-
-
-@jit
-def bound_all(state: State, memory: Array, spare: Array, X: Array, out: Array) -> None:
+@inlined
+def bound_all(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    memory: Array,
+    spare: Array,
+    X: Array,
+    s: Scratch,
+    out: Array,
+) -> None:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
-    levels, confidence = _unpack(state)
-    state[_mark(levels, state)] = 0.0
-    s = scratch(state, levels)
-    S = top(levels)
     sets, rules = tight.unpack(memory)
     c, rounds = radius_c(levels, S, confidence)
     bound_by_sets(memory, spare, levels.rows, S - 1, c, rounds, X, out)
@@ -220,81 +179,42 @@ def bound_all(state: State, memory: Array, spare: Array, X: Array, out: Array) -
                 out[0, k], out[1, k], out[2, k] = s.means[attained], math.sqrt(s.width2[attained]), ucb + zeta
 
 
-@jit
-def learn_all(
-    state: State, memory: Array, spare: Array, X: Array, y: Array, times: int, known: bool, late: bool
-) -> int:
-    """As ``kernels.learn_all``; ``late``: the reward of a younger decision came before."""
-    levels, confidence = _unpack(state)
-    mark = _mark(levels, state)
-    known &= state[mark] > 0.0
-    state[mark] = 0.0
-    s = scratch(state, levels)
-    sets, rules = tight.unpack(memory)
-    work = tight.workspace(spare, int(np.int64(1)), sets)
-    S = top(levels)
-    lowest = int(np.int64(1))
-    for t in range(y.size):
-        if levels.size.size <= S:
-            return t
-        if not known:
-            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+@inlined
+def learn(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    known: Open,
+    X: Array,
+    k: int,
+    y: float,
+    times: int,
+    late: bool,
+    image: int,
+) -> None:
+    """Let the sets learn the reward of row k of X, before the levels do; as ``sets.learning.learn``."""
+    if known.rules.zetas.size > 1:
         c, rounds = radius_c(levels, S, confidence)
-        move_on(sets, rules, levels.rows, S - 1, c, rounds, X, t, work)
-        learn_sets(sets, rules, X, t, y[t], times, late, int(np.int64(-1)), work)
-        _, S = learn(levels, S, confidence, X[t], y[t], times, s)
-    return y.size
+        move_on(known.sets, known.rules, levels.rows, S - 1, c, rounds, X, k, known.work)
+    learn_sets(known.sets, known.rules, X, k, y, times, late, image, known.work)
 
 
-@jit
-def play(
-    state: State,
-    memory: Array,
-    spare: Array,
-    actions: Array,
-    rewards: Array,
+@inlined
+def covers(
+    levels: Levels,
+    changed: int,
+    S: int,
+    confidence: Confidence,
+    known: Open,
     truth: Array,
-    refuted: bool,
-    record: Record,
-) -> tuple[int, bool]:
-    """As ``kernels.play``."""
-    levels, confidence = _unpack(state)
-    state[_mark(levels, state)] = 0.0
-    T, n = rewards.shape
-    capacity = levels.size.size
-    s = scratch(state, levels)
-    sets, rules = tight.unpack(memory)
-    work = tight.workspace(spare, n, sets)
-    inside = np.ones(capacity, dtype=np.bool_)
-    once = int(np.int64(1))
-    any_refuted = refuted
-    changed = once
-    for t in range(T):
-        S = top(levels)
-        if capacity <= S:
-            return t, any_refuted
-        X = actions[t] if actions.shape[0] > 1 else actions[0]
-        if truth.size > 0:
-            zeta = rules.zetas[sets.status[0]]
-            c, rounds = radius_c(levels, S, confidence)
-            radius = c + zeta * math.sqrt(rounds)
-            record.covered[t] = ridge.distance(levels.rows[S - 1], truth) <= radius
-            if confidence.rule != SINGLE:
-                begin = once if zeta > 0.0 else changed
-                record.covered[t] &= _covers(under(levels, S, zeta, s.before), begin, S, truth, inside)
-            record.covered[t] &= covered_by_sets(sets, rules, truth, work)
-        choice = _decide(levels, S, confidence, sets, rules, X, work, s)
-        k = choice.chosen
-        any_refuted |= choice.refuted
-        record.chosen[t] = k
-        record.level[t] = choice.level
-        record.certificate[t] = math.nan if any_refuted else choice.certificate
-        record.reward[t] = rewards[t, k]
-        if record.zeta.size > 0:
-            record.zeta[t] = rules.zetas[sets.status[2]]
-            c, rounds = radius_c(levels, S, confidence)
-            move_on(sets, rules, levels.rows, S - 1, c, rounds, X, k, work)
-        learn_sets(sets, rules, X, k, rewards[t, k], once, False, k, work)
-        lowest, _ = learn(levels, S, confidence, X[k], rewards[t, k], once, s)
-        changed = min(lowest, S)
-    return T, any_refuted
+    inside: NDArray[np.bool_],
+    s: Scratch,
+) -> bool:
+    """Whether the truth lies in all sets; of levels only those from ``changed`` on are tested again, unless ζ > 0."""
+    zeta = known.rules.zetas[known.sets.status[0]]
+    c, rounds = radius_c(levels, S, confidence)
+    found = blocks.distance(levels.rows[S - 1], truth) <= c + zeta * math.sqrt(rounds)
+    if confidence.rule != SINGLE:
+        begin = int(np.int64(1)) if zeta > 0.0 else changed
+        found &= _covers(under(levels, S, zeta, s.before), begin, S, truth, inside)
+    return bool(found) and covered_by_sets(known.sets, known.rules, truth, known.work)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac.bandits.sets.state import answered, empty, in_force, make_rules
+from unipac.linalg.blocks import first_across
 
 T = TypeVar("T")
 
@@ -64,8 +65,9 @@ def check_parameters(agent: Any, kept: bool) -> None:
 def check_blocks(name: str, X: Array, blocks: int) -> None:
     """Refuse actions, the rows along the last axis, with entries in two blocks."""
     if blocks > 1:
-        used = (X.reshape(-1, blocks, X.shape[-1] // blocks) != 0).any(axis=2).sum(axis=1)
-        if (used > 1).any():
+        rows = X.reshape(-1, X.shape[-1])
+        bad = first_across(rows, X.shape[-1] // blocks)
+        if bad >= 0:
+            used = int(rows[bad].reshape(blocks, -1).any(axis=1).sum())
             words = f"zero outside of one of {blocks} blocks (blocks=1 serves columns that actions share)"
-            bad = int((used > 1).argmax())
-            check.require(False, name, words, f"row {bad} with entries in {used[bad]} blocks")
+            check.require(False, name, words, f"row {bad} with entries in {used} blocks")

@@ -195,12 +195,11 @@ def _slow(
 @jit
 def bound_all(
     memory: Array, spare: Array, rows: Array, level: int, c: float, count: int, X: Array, out: Array
-) -> int:
+) -> None:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
 
     Mean and width are those of the regression that gives the least upper bound. C has radius c + ζ √``count``. If
-    bounds refute the ζ in force, those under the next one are given. Returns the first row with entries in two
-    blocks, -1 if none has.
+    bounds refute the ζ in force, those under the next one are given.
     """
     sets, rules = unpack(memory)
     n = X.shape[0]
@@ -209,12 +208,9 @@ def bound_all(
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, int(np.int64(0)), n, means, width2)
     first = sets.status[0]
-    bad = int(np.int64(-1))
     refuted = True
     while refuted:
-        bad = look(sets, X, work)
-        if bad >= 0:
-            break
+        look(sets, X, work)
         refuted = False
         zeta = rules.zetas[sets.status[0]]
         reach = rules.norm * rules.action_norm + zeta
@@ -229,7 +225,6 @@ def bound_all(
         if refuted and not assume_next(sets, rules):
             break
     answered(sets, rules, first)
-    return bad
 
 
 @jit

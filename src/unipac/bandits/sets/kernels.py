@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
+from unipac.linalg.blocks import block_of
 from unipac.linalg.fast import packing, simd
 from unipac.linalg.fast.evaluate import _FIRST, four
 from unipac.theory.kernels import forecast as _forecast, scaled as _scaled
@@ -181,21 +182,6 @@ overload(known)(
         else (lambda memory, spare, n: opened(memory, spare, n))
     )
 )
-
-
-@jit
-def block_of(x: Array, m: int) -> int:
-    """The block in which x has entries; 0 if it is zero, -1 if there are two."""
-    if m == 1:
-        return 0
-    d = x.size // m
-    found = int(np.int64(-1))
-    for j in range(x.size):
-        if x[j] != 0.0:
-            if found >= 0 and found != j // d:
-                return -1
-            found = j // d
-    return max(found, 0)
 
 
 # -- radii -------------------------------------------------------------------------------------
@@ -356,13 +342,13 @@ def half_a(sets: Sets, rules: Rules, b: int, images: Array, row: int, width2: fl
 
 
 @inlined
-def look(sets: Sets, X: Array, work: Work) -> int:
-    """Evaluate all actions in their blocks; the first row with entries in two blocks, -1 if none has."""
-    return look_at(sets, X, int(np.int64(0)), X.shape[0], int(np.int64(0)), work)
+def look(sets: Sets, X: Array, work: Work) -> None:
+    """Evaluate all actions in their blocks."""
+    look_at(sets, X, int(np.int64(0)), X.shape[0], int(np.int64(0)), work)
 
 
 @inlined
-def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> int:
+def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> None:
     """The same for some rows of X, into the rows of the scratch memory from ``row`` on."""
     m, d, columns = sets.rows.shape
     for b in range(m):
@@ -370,12 +356,8 @@ def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) ->
             work.outcome[0, b, i] = sets.rows[b, i, d + 1]
             if columns > d + 2:
                 work.outcome[1, b, i] = sets.rows[b, i, d + 2]
-    bad = int(np.int64(-1))
     for k in range(begin, end):
-        b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
-        if b < 0:
-            bad = k
-            break
+        b = int(np.int64(0)) if m == 1 else block_of(X, k, d)
         at = row + k - begin
         work.block[at] = b
         _write_image(sets.rows, b, X, k, work.images, at)
@@ -384,4 +366,3 @@ def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) ->
         if columns > d + 2:
             e = sets.sums[b, MIX]
             work.values[at, MIXED] = (mean - e * forecast) / (1.0 - e)
-    return bad

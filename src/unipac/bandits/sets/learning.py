@@ -30,10 +30,10 @@ from unipac.bandits.sets.kernels import (
     Sets,
     Work,
     _write_image,
-    block_of,
     renew,
 )
 from unipac.linalg import ridge, triangle
+from unipac.linalg.blocks import block_of
 from unipac.linalg.levels import REFRESH_EVERY
 
 
@@ -51,7 +51,7 @@ def learn(
     m, d, columns = sets.rows.shape
     if times * rules.action_norm**2 > LARGEST_GROWTH * rules.regularization:
         return
-    b = int(np.int64(0)) if m == 1 else block_of(X[k], m)
+    b = int(np.int64(0)) if m == 1 else block_of(X, k, d)
     rows, s, counts, below = sets.rows[b], sets.sums[b], sets.counts[b], work.below
     row = known
     if known < 0:

@@ -13,6 +13,7 @@ import numpy as np
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
+from unipac.linalg.blocks import block_of
 from unipac.linalg.fast import simd
 from unipac.linalg.levels import Levels
 
@@ -97,10 +98,40 @@ def evaluate_all(
 ) -> None:
     """Means u·z and squared widths u·u with u = Mx of X[first], ..., X[last - 1], each in levels low to high.
 
-    The results fill the first entries of ``means`` and ``width2``, action by action, level by level.
+    The results fill the first entries of ``means`` and ``width2``, action by action, level by level. If the factors
+    are those of blocks (see ``blocks``), an action is evaluated in its own.
     """
+    if rows.shape[2] == rows.shape[1] + 2:
+        _evaluate(rows, low, high, X, first, last, int(np.int64(0)), means, width2)
+    else:
+        _evaluate_in_blocks(rows, low, high, X, first, last, means, width2)
+
+
+@jit
+def _evaluate_in_blocks(
+    rows: Array, low: int, high: int, X: Array, first: int, last: int, means: Array, width2: Array
+) -> None:
+    """The same for factors of blocks: those of all levels are one long stack, and an action is one row for each."""
+    C, d, row = rows.shape
+    w = row - 2
+    m = d // w
+    cut, parts = rows.reshape((C * m, w, row)), X.reshape((X.shape[0] * m, w))
+    entry = int(np.int64(0))
+    for k in range(first, last):
+        b = block_of(X, k, w)
+        part = k * m + b
+        for level in range(low - 1, high):
+            own = level * m + b + 1
+            _evaluate(cut, own, own, parts, part, part + 1, entry, means, width2)
+            entry += 1
+
+
+@inlined
+def _evaluate(
+    rows: Array, low: int, high: int, X: Array, first: int, last: int, entry: int, means: Array, width2: Array
+) -> None:
+    """As ``evaluate_all`` for factors without blocks; the results begin at ``entry``."""
     _, d, row = rows.shape
-    entry = 0
     for k in range(first, last):
         x = k * d
         for level in range(low - 1, high):

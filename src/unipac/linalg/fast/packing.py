@@ -38,17 +38,19 @@ def integers(array: Array, start: int, shape: tuple[int, ...]) -> NDArray[np.int
 
 def packed_levels(levels: Levels) -> Array:
     """A stack of levels in one array of floats, since Numba takes time to receive each array."""
-    capacity, d, _ = levels.rows.shape
+    capacity, d, columns = levels.rows.shape
     counts = np.concatenate((levels.size, levels.rotations)).view(np.float64)  # the same bits
-    return np.concatenate(([capacity, d], levels.logdet, levels.beta, counts, levels.rows.reshape(-1)))
+    return np.concatenate(
+        ([capacity, d, columns], levels.logdet, levels.beta, counts, levels.rows.reshape(-1))
+    )
 
 
 def unpacked_levels(fields: Array, start: int) -> Levels:
     """The stack of levels packed from entry ``start`` on; it shares the memory of ``fields``."""
-    C, d = int(fields[start]), int(fields[start + 1])
-    first = start + 2
+    C, d, columns = int(fields[start]), int(fields[start + 1]), int(fields[start + 2])
+    first = start + 3
     return Levels(
-        doubles(fields, first + 4 * C, (C, d, d + 2)),
+        doubles(fields, first + 4 * C, (C, d, columns)),
         doubles(fields, first, (C,)),
         doubles(fields, first + C, (C,)),
         integers(fields, first + 2 * C, (C,)),
