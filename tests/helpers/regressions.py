@@ -16,7 +16,7 @@ from helpers.actions import action_sets
 from unipac import metrics
 from unipac.envs import sphere
 
-T, N = 2000, 5
+T, N = 1000, 5
 
 COMMON = {"noise": 0.2, "norm": 1.1}
 
@@ -24,7 +24,7 @@ KINDS = ["norms", "collinear", "unit", "arms", "repeats"]
 
 FALSE_ALARM = 1e-6
 
-RUNS = [150, pytest.param(500, marks=pytest.mark.slow)]
+RUNS = [80, pytest.param(500, marks=pytest.mark.slow)]
 
 ROUNDS = 60
 

@@ -131,7 +131,7 @@ def outcomes_of_runs(make, runs, episodes, play):
     [("QLearning", {"initial_value": 1.0, "epsilon_decay": 100}), ("CertVI", {"return_range": (0.0, 1.0)})],
 )
 def test_learning_from_an_environment_and_playing_its_table_agree(name, parameters):
-    """Slippery FrozenLake, 15 stages, 30 runs of 300 episodes each way.
+    """Slippery FrozenLake, 15 stages, 20 runs of 200 episodes each way.
 
     Null: mean return, and the upper bound of the last plan, have the same distribution in `learn(env)` and in
     `play(from_gymnasium(env))`. Two-sample Kolmogorov-Smirnov, exact, at level 1e-6 each: false alarms at most 4e-6
@@ -147,15 +147,15 @@ def test_learning_from_an_environment_and_playing_its_table_agree(name, paramete
 
     runs = [
         outcomes_of_runs(
-            lambda run: make(run), 30, 300, lambda a, run, K: a.learn(env, episodes=K, seed=run).returns
+            lambda run: make(run), 20, 200, lambda a, run, K: a.learn(env, episodes=K, seed=run).returns
         ),
         outcomes_of_runs(
-            lambda run: make(100 + run), 30, 300, lambda a, run, K: a.play(mdp, episodes=K, seed=run).reward
+            lambda run: make(100 + run), 20, 200, lambda a, run, K: a.play(mdp, episodes=K, seed=run).reward
         ),
         outcomes_of_runs(
             lambda run: make(200 + run),
-            30,
-            300,
+            20,
+            200,
             lambda a, run, K: a.play(unmarked, episodes=K, seed=50 + run).reward,
         ),
     ]
