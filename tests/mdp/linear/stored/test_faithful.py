@@ -154,7 +154,7 @@ def test_equals_the_agents_that_count(name, replan):
         **({"total_episodes": 10**6} if name == "LSVIUCB" else {}),
     )
     rng = np.random.default_rng(0)
-    for k in range(600):
+    for k in range(1000):
         engine.prepare()
         for h, s, a, level, reward, following, terminal, truncated in episode(
             mdp, engine, rng, terminate=0.05, truncate=0.05

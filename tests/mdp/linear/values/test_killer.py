@@ -1,9 +1,9 @@
 """Forced episodes along one feature: they slow down LSVI-UCB for ever, and UPACLSVI only up to a point.
 
 An episode that is forced to e1 raises the determinant of all data and so the radius of every other feature, though it
-says nothing of it. 15 seeds, 20,000 choices after the forced episodes. Null: the mean number of mistakes is the same
-after 10^12 as after 10^6 forced episodes; t-test of paired differences, 14 degrees of freedom, |t| < 6.9, false alarm
-7e-6. LSVI-UCB is the negative control.
+says nothing of it. 30 seeds, 20,000 choices after the forced episodes. Null: the mean number of mistakes is the same
+after 10^12 as after 10^6 forced episodes; t-test of paired differences, 29 degrees of freedom, |t| < 5.5, false alarm
+6e-6. LSVI-UCB is the negative control.
 """
 
 import numpy as np
@@ -75,7 +75,7 @@ def test_forcing_at_once_is_forcing_one_by_one():
 
 @pytest.mark.parametrize(("cls", "grows"), [(unipac.UPACLSVI, False), (unipac.MonotoneLSVI, True)])
 def test_forced_episodes_slow_down_lsvi_only(cls, grows):
-    more = np.array([mistakes(cls, 10**12, seed) - mistakes(cls, 10**6, seed) for seed in range(15)])
+    more = np.array([mistakes(cls, 10**12, seed) - mistakes(cls, 10**6, seed) for seed in range(30)])
     error = more.std(ddof=1) / np.sqrt(len(more))
-    assert (more.mean() > 6.9 * error) == grows
-    assert grows or more.mean() > -6.9 * error
+    assert (more.mean() > 5.5 * error) == grows
+    assert grows or more.mean() > -5.5 * error
