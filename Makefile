@@ -51,7 +51,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(RUN) tests/helpers/warm.py
 	$(RUN) -m pytest -q -n auto --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto --dist loadfile -m nojit $(call MARKED,nojit)
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto --dist loadfile -m "nojit and not slow" $(call MARKED,nojit)
 	$(CHECKED) $(RUN) tests/helpers/warm.py
 	$(CHECKED) $(RUN) -m pytest -q -n auto --dist loadfile \
 		-m "boundscheck and not slow" --every-kernel $(call MARKED,boundscheck)
