@@ -4,6 +4,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
+# The files with a marker: to collect all others as well takes longer than to run some of these.
+MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
 .PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
 
@@ -51,10 +53,10 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(RUN) tests/helpers/warm.py
 	$(RUN) -m pytest -q -n auto --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto --dist loadfile -m nojit tests
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n auto --dist loadfile -m "nojit and not slow" $(call MARKED,nojit)
 	$(CHECKED) $(RUN) tests/helpers/warm.py
 	$(CHECKED) $(RUN) -m pytest -q -n auto --dist loadfile \
-		-m "boundscheck and not slow" --every-kernel tests
+		-m "boundscheck and not slow" --every-kernel $(call MARKED,boundscheck)
 
 serve-test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto --dist loadfile -m "postgres and not slow" tests/serve

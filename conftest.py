@@ -1,8 +1,16 @@
-"""What the examples in docstrings of reports and results take for granted: the ``folder`` of a finished run."""
+"""What the examples in docstrings take for granted: ``tables`` of an experiment, the ``folder`` of a finished run."""
 
 from __future__ import annotations
 
 import pytest
+
+TABLES = {
+    "rounds": 50,
+    "seeds": 1,
+    "agents": {"ours": {"agent": "NestedOFUL"}},
+    "instances": {"arms": {"instance": "sphere", "dim": 2}},
+}
+"""As in the example of ``unipac.experiments.parse``."""
 
 
 @pytest.fixture(scope="session")
@@ -10,20 +18,19 @@ def finished_run(tmp_path_factory):
     """The folder of a small run."""
     from unipac.experiments import parse, run
 
-    tables = {
-        "rounds": 50,
-        "seeds": 1,
-        "agents": {"ours": {"agent": "NestedOFUL"}},
-        "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    }
     folder = tmp_path_factory.mktemp("run")
-    run([(parse(tables, name="mine"), folder)])
+    run([(parse(TABLES, name="mine"), folder)])
     return folder
 
 
 @pytest.fixture(autouse=True)
-def _folder_for_examples(request):
-    """Give examples the folder; tests do not get it."""
+def _given_to_examples(request):
+    """Give examples what they take for granted; tests do not get it."""
     example = getattr(request.node, "dtest", None)
-    if example is not None and any("(folder" in line.source for line in example.examples):
+    if example is None:
+        return
+    sources = [line.source for line in example.examples]
+    if any("(tables" in source for source in sources):
+        example.globs.setdefault("tables", TABLES)
+    if any("(folder" in source for source in sources):
         example.globs.setdefault("folder", request.getfixturevalue("finished_run"))

@@ -301,9 +301,7 @@ def load(
         check_as_written(described(made), header, arrays)
         made._files.note(path, stated)
         return made
-    except (
-        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError
-    ) as error:  # fmt: skip
+    except storage.UNREADABLE as error:
         raise ValueError(
             f"path must name a file written by save(), got {os.fspath(path)!r}, "
             f"which does not hold an agent of this version ({error})"

@@ -30,6 +30,11 @@ def regularization() -> Any:
     return parameter(default=1.0, check=check.positive, words="λ > 0 of the ridge regressions")
 
 
+EPISODES_FOR_BONUS = "K, for how many episodes the bonus is made; nothing is proven beyond"
+"""The words for ``total_episodes``, which type checkers must see declared as required."""
+EPISODES_MOVED = {"episodes": "K is given as total_episodes, not as episodes"}
+
+
 def seed(words: str) -> Any:
     """A seed of at most 128 bits; ``words`` says what it is for."""
     return parameter(default=0, check=check.seed, words=words)

@@ -13,6 +13,7 @@ An agent is a class whose fields are its parameters::
 
 Parameters are declared, described and checked once, by the class that owns them; derived classes inherit
 them. They become the agent's attributes, its repr, the header of its file, and names that a sweep may use.
+Classes that derive from one with an ``_example`` can show it, with their own name, in place of ``{example}``.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def parameter(
 def agent(cls: T) -> T:
     """Turn a class with parameters into an agent: add its constructor, and the arguments to its docstring."""
     made: Any = dataclasses.dataclass(kw_only=True, repr=False, eq=False)(cls)
-    if made.__doc__ and "{parameters}" in made.__doc__:
-        made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made))
+    if made.__doc__:
+        example = getattr(made, "_example", "").strip().replace("{name}", made.__name__)
+        made.__doc__ = made.__doc__.replace("{parameters}", _arguments(made)).replace("{example}", example)
     if moved := _moved(made):
         made.__init__ = _refusing(moved, made.__init__)
     return cast(T, made)

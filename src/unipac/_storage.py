@@ -32,6 +32,11 @@ READ = (2, 3, 4)
 UNFINISHED = ".unfinished"
 """The end of the temporary name under which a file is first written."""
 
+UNREADABLE = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError,
+)  # fmt: skip
+"""What is raised while an object is made from contents that are not those of any."""
+
 Arrays = Mapping[str, NDArray[Any]]
 
 

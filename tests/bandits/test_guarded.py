@@ -76,12 +76,12 @@ def test_guarded_decides_as_the_pseudo_code(heuristic, kind):
     dim = [1, 2, 3, 5, 8][case % 5]
     noise = [0.1, 0.5][case % 2]
     agent, judge = pair(heuristic, dim, gate=0.5, regularization=[0.2, 4.0, 1.0][case % 3], noise=noise)
-    X = action_sets(rng, dim, 1500, 6, kind)
+    X = action_sets(rng, dim, 800, 6, kind)
     theta = rng.standard_normal(dim)
     theta /= np.linalg.norm(theta)
-    rewards = X @ theta + noise * rng.standard_normal((1500, 1))
+    rewards = X @ theta + noise * rng.standard_normal((800, 1))
     ties = follow(agent, judge, X, rewards)
-    assert ties < 1500 or kind == "repeats" or dim == 1
+    assert ties < 800 or kind == "repeats" or dim == 1
     assert len(agent.levels()) == len(judge.closed) >= 3
     assert sum(level.size for level in agent.levels()) > 0 or kind in ("norms", "collinear")
     for i, data in enumerate(judge.closed, start=1):
@@ -97,9 +97,9 @@ def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
     rng = np.random.default_rng(dim)
     noise = [0.1, 0.5][dim % 2]
     agent, judge = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise, tight=True)
-    X = action_sets(rng, dim, 300, 6, kind)
+    X = action_sets(rng, dim, 160, 6, kind)
     theta = rng.standard_normal(dim)
-    rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((300, 1))
+    rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((160, 1))
     follow(agent, judge, X, rewards)
     plain, _ = pair("LinUCB", dim, gate=0.5, regularization=2.0, noise=noise)
     trace, again = plain.play(X, rewards), copy.copy(agent.heuristic)
@@ -132,7 +132,7 @@ def test_blocks_and_misspecification_as_in_the_pseudo_code(more):
     judge = judges.Guarded(dim, judges.Index(dim, radius="constant", alpha=1.0), **common)
     low, high = more.get("reward_range") or (-np.inf, np.inf)
     theta = rng.uniform(0, 1, dim) / 2.5
-    for _ in range(150):
+    for _ in range(90):
         X = np.zeros((5, m, dim // m))
         X[np.arange(5), rng.integers(m, size=5)] = rng.uniform(0, 1, (5, dim // m))
         X = X.reshape(5, dim) / max(1.0, np.linalg.norm(X.reshape(5, dim), axis=1).max())

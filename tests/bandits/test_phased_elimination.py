@@ -39,7 +39,7 @@ def test_phased_elimination_is_the_pseudo_code(kind, noise):
     rng = np.random.default_rng(1)
     theta = rng.standard_normal(X.shape[1])
     theta *= 1.2 / np.linalg.norm(theta)
-    for _ in range(4000):
+    for _ in range(2000):
         decision = agent.choose()
         k, phase, certificate = judge.choose()
         assert (decision.index, decision.level) == (k, phase)

@@ -12,12 +12,12 @@ from helpers.judges import bandits as judges
 from helpers.regressions import KINDS, T, world
 
 
-def weighted(radius, kind, d=3, lam=0.3):
+def weighted(radius, kind, d=3, lam=0.3, rounds=T):
     told = {"radius": radius, "delta": 0.1, "noise": 1.0, "norm": 1.1, "regularization": lam}
     rng = np.random.default_rng(8)
-    X, _ = world(8, d, kind)
-    sigma = np.where(rng.random(T) < 0.9, 0.05, 1.0)
-    rewards = X @ np.full(d, 0.5) + (sigma * rng.choice([-1.0, 1.0], T))[:, None]
+    X, _ = world(8, d, kind, rounds)
+    sigma = np.where(rng.random(rounds) < 0.9, 0.05, 1.0)
+    rewards = X @ np.full(d, 0.5) + (sigma * rng.choice([-1.0, 1.0], rounds))[:, None]
     return unipac.WeightedOFUL(d, **told), judges.WeightedOFUL(d, **told), X, rewards, sigma
 
 
@@ -115,7 +115,7 @@ def test_an_instance_hands_the_noise_of_its_rounds_on():
 
 def test_quiet_rounds_count_for_more():
     """σ = .05 in nine of ten rounds, else 1: with one noise for all of them regret is more than twice as large."""
-    agent, _, X, rewards, sigma = weighted("mixture", "unit")
+    agent, _, X, rewards, sigma = weighted("mixture", "unit", rounds=2000)
     plain = unipac.OFUL(3, radius="mixture", delta=0.1, noise=1.0, norm=1.1, regularization=0.3)
     truth = np.full(3, 0.5)
     mine = agent.play(X, rewards, noise=sigma, truth=truth)

@@ -9,6 +9,7 @@ from helpers import any_checks, bandit_checks, registry_cases as cases
 
 NAMES = cases.names("bandit")
 CASES = cases.all_cases("bandit")
+OTHERS = [case for case in CASES if case.label not in NAMES]
 REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
 
 
@@ -32,15 +33,21 @@ def test_promises(name, word):
 
 @pytest.mark.boundscheck
 @REFUTED
-@pytest.mark.parametrize("case", [case for case in CASES if case.label not in NAMES], ids=str)
+@pytest.mark.parametrize("case", OTHERS, ids=str)
 @pytest.mark.parametrize("word", ["times", "late rewards", "bounds"])
 def test_promises_with_other_parameters(case, word):
     bandit_checks.CHECKS[word](case)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if "reward_range" not in c.parameters], ids=str)
+@pytest.mark.parametrize("case", [c for c in OTHERS if "reward_range" not in c.parameters], ids=str)
 def test_certificates_with_other_parameters(case):
-    bandit_checks.check_certificates(case, runs=30)
+    bandit_checks.check_certificates(case, runs=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [c for c in CASES if "reward_range" not in c.parameters], ids=str)
+def test_certificates_in_many_runs(case):
+    bandit_checks.check_certificates(case, runs=200)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -55,10 +62,9 @@ def test_what_is_not_certified_has_no_certificate(case):
 
 
 @REFUTED
-@pytest.mark.parametrize("way", any_checks.WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_copies_and_files_go_on_alone(case, way, tmp_path):
-    bandit_checks.check_goes_on(case, way, tmp_path)
+def test_copies_and_files_go_on_alone(case, tmp_path):
+    bandit_checks.check_goes_on(case, any_checks.WAYS, tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,11 +23,16 @@ def test_promises(case, word):
     mdp_checks.CHECKS[word](case)
 
 
-@pytest.mark.parametrize("stages", [0, pytest.param(1, marks=pytest.mark.slow), 2])
-@pytest.mark.parametrize("way", any_checks.WAYS)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
-    mdp_checks.check_goes_on(case, way, tmp_path, stages)
+def test_certificates_in_many_runs(case):
+    mdp_checks.check_certificates(case, runs=100)
+
+
+@pytest.mark.parametrize("stages", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_copies_and_files_go_on_alone(case, stages, tmp_path):
+    mdp_checks.check_goes_on(case, any_checks.WAYS, tmp_path, stages)
 
 
 @pytest.mark.boundscheck

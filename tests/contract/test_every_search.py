@@ -18,10 +18,9 @@ def test_promises(case, word):
     search_checks.CHECKS[word](case)
 
 
-@pytest.mark.parametrize("way", any_checks.WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_copies_and_files_go_on_alone(case, way, tmp_path):
-    search_checks.check_goes_on(case, way, tmp_path)
+def test_copies_and_files_go_on_alone(case, tmp_path):
+    search_checks.check_goes_on(case, any_checks.WAYS, tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

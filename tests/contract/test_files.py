@@ -55,7 +55,7 @@ def test_ten_thousand_altered_files(kind, part, tmp_path):
 @pytest.mark.parametrize("case", [case for kind in KINDS for case in cases.all_cases(kind)], ids=str)
 def test_unaltered_files_are_accepted(case, tmp_path):
     """The same writer, nothing altered: the control of the tests above."""
-    for how_far in range(5):
+    for how_far in range(5) if case.label == case.cls.__name__ else (1, 4):
         agent = crafted.brought(case, how_far)
         header, arrays = crafted.contents(agent)
         (tmp_path / "a.npz").write_bytes(crafted.written(header, arrays))

@@ -17,7 +17,7 @@ REFUTED = pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarnin
 
 
 def goes_on(checks, way, *more):
-    return lambda case, folder: checks.check_goes_on(case, way, folder, *more)
+    return lambda case, folder: checks.check_goes_on(case, [way], folder, *more)
 
 
 def plain(check):
@@ -89,13 +89,13 @@ def test_a_right_agent_passes(case, tmp_path):
             check(case)
     any_checks.check_says_what_is_proven(case)
     any_checks.check_parameters_are_fields(case)
-    for way in any_checks.WAYS:
-        if kind == "bandit":
-            bandit_checks.check_goes_on(case, way, tmp_path)
-            bandit_checks.check_ids(case, tmp_path)
-        elif kind == "mdp":
-            mdp_checks.check_play_is_the_loop(case)
-            for stages in (0, 1, 2):
-                mdp_checks.check_goes_on(case, way, tmp_path, stages)
-        else:
-            search_checks.check_goes_on(case, way, tmp_path)
+    ways = any_checks.WAYS
+    if kind == "bandit":
+        bandit_checks.check_goes_on(case, ways, tmp_path)
+        bandit_checks.check_ids(case, tmp_path)
+    elif kind == "mdp":
+        mdp_checks.check_play_is_the_loop(case)
+        for stages in (0, 1, 2):
+            mdp_checks.check_goes_on(case, ways, tmp_path, stages)
+    else:
+        search_checks.check_goes_on(case, ways, tmp_path)

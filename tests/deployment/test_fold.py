@@ -86,12 +86,13 @@ class Deployed(RuleBasedStateMachine):
             self.machine.check()
 
 
-def test_state_machine(tmp_path):
-    """About 100 sequences of 25 calls; together with the walks, more than 5,000 steps."""
+@pytest.mark.parametrize("sequences", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_state_machine(sequences, tmp_path):
+    """So many sequences of 25 calls."""
     Deployed.folder = tmp_path
     case = Deployed.TestCase
     case.settings = settings(
-        max_examples=100, stateful_step_count=25, deadline=None, database=None, derandomize=True,
+        max_examples=sequences, stateful_step_count=25, deadline=None, database=None, derandomize=True,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     with warnings.catch_warnings():

@@ -152,7 +152,7 @@ CALLS = {
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("part", [15, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", [40, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_moment(part, tmp_path):
     """At every moment of a call, or one in ``part``: what memory says then is what ``open`` makes of the log."""
     clock, tried, after_all = machine.Clock(), 0, 0
@@ -688,3 +688,21 @@ def test_input_output_errors(calls, tmp_path):
     decided = [[str(e["id"]), str(e["index"])] for e in d.events() if e["kind"] == "decide"]
     assert decided[: len(known)] == known
     assert len(decided) <= len(known) + 1
+
+
+@pytest.mark.parametrize("misspecification", [0.0, 0.1])
+def test_a_snapshot_has_the_rewards_that_wait(misspecification, tmp_path):
+    """A decision under ζ > 0 has one more number in its row; once that displaced its reward."""
+    clock = machine.Clock()
+    agent = unipac.OFUL(2, noise=0.5, misspecification=misspecification)
+    d = unipac.Deployment(agent, window=10.0, log=tmp_path / "log", clock=clock)
+    for k in range(3):
+        d.decide(None, X, id=k)
+    d.reward(1, 0.75)
+    d.checkpoint()
+    before = d.digest()
+    d.shut()
+    again = opened(tmp_path / "log")
+    assert [entry.value for entry in again._entries.values()] == [None, 0.75, None]
+    assert again.digest() == before
+    again.shut()

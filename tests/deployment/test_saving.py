@@ -307,14 +307,22 @@ CRAFTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", CRAFTED)
-def test_crafted_files_are_refused(what, tmp_path):
-    path = tmp_path / "d.npz"
-    d = lived(400)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The file of a deployment, written again with nothing changed."""
+    path = tmp_path_factory.mktemp("written") / "d.npz"
+    d = lived(400, seed=5)  # the last decision was not drawn
     assert d.pending > 3
     d.save(path)
     rewritten(path, lambda *_: None)
-    unipac.Deployment.load(path)  # the control: nothing was changed
+    unipac.Deployment.load(path)  # the control
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("what", CRAFTED)
+def test_crafted_files_are_refused(what, written, tmp_path):
+    path = tmp_path / "d.npz"
+    path.write_bytes(written)
     rewritten(path, CRAFTED[what])
     with pytest.raises(ValueError, match=r"Deployment\.save"):
         unipac.Deployment.load(path)

@@ -201,7 +201,10 @@ def test_pictures_are_not_written_through_a_link(tmp_path, played):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("form", ["html", "png", "svg", "pdf"])
+SLOW_FORMS = [pytest.param(form, marks=pytest.mark.slow) for form in ("png", "pdf")]
+
+
+@pytest.mark.parametrize("form", ["html", "svg", *SLOW_FORMS])
 def test_our_own_reports_are_replaced(tmp_path, played, form):
     first = build(played, tmp_path, form)
     kept = {path: path.read_bytes() for path in first}

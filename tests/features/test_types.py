@@ -54,9 +54,8 @@ def test_an_agent_for_tables_learns_a_continuous_river_by_types():
         return mdp.feature_map([cells[min(int(observation[0] * 4), 3)]])
 
     types = Types(rounded, most=4)
-    env = gymnasium.wrappers.TransformObservation(
-        gymnasium.make("unipac/ContinuousSwim-v0", dim=3, horizon=2), types, gymnasium.spaces.Discrete(4)
-    )
+    swim = gymnasium.make("unipac.envs.gymnasium:unipac/ContinuousSwim-v0", dim=3, horizon=2)
+    env = gymnasium.wrappers.TransformObservation(swim, types, gymnasium.spaces.Discrete(4))
     agent = CertVI(4, 3, horizon=2)
     agent.learn(env, episodes=50, seed=0)
     assert agent.episodes == 50

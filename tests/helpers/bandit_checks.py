@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -180,42 +181,39 @@ def check_levels(case: Case) -> None:
 
 
 @promise
-def check_goes_on(case: Case, way: str, folder: Path) -> None:
-    """A copy goes on bit for bit, what is pending included, and shares nothing with the original."""
-    agent, judge = case.make(), case.make()
+def check_goes_on(case: Case, ways: Iterable[str], folder: Path) -> None:
+    """Copies go on bit for bit, what is pending included, and share nothing with the original."""
+    agent, judge = case.make(), case.make()  # nobody copies the judge
     waiting = []
     for one in (agent, judge):
         one.play(case.instance, rounds=40, seed=3)
         waiting.append([one.choose(offered(case, t)) for t in range(40, 43)])
     mine, judged = waiting
-    other = WAYS[way](agent, folder / "agent.npz")
-    check(type(other) is type(agent), "type")
-    before = fingerprint(agent)
-    check(fingerprint(other) == before, "contents")
-    check(list(other.pending) == [d.id for d in mine], "pending")
-    for found, decision in zip(other.pending.values(), mine, strict=True):
-        for a, b in zip(found, decision, strict=True):
-            same(a, b, "pending decision")
-    for one, decisions in ((other, mine), (judge, judged)):
+
+    def rest(one: Any, decisions: list[Any]) -> Any:
         one.update(decisions[2].id, 0.3)
         one.forget(decisions[0].id)
-    check(fingerprint(agent) == before, "the copy changed the original")
-    expected = judge.play(case.instance, rounds=60, seed=4)
-    trace = other.play(case.instance, rounds=60, seed=4)
-    for a, b in zip(columns(trace), columns(expected), strict=True):
-        same(a, b)
-    other.update(mine[1], 0.1)
-    judge.update(judged[1], 0.1)
-    check_same_knowledge(other, judge, case)
-    check(fingerprint(agent) == before, "the copy changed the original")
-    # The original, too, goes on as if there were no copy.
-    agent.update(mine[2], 0.3)
-    agent.forget(mine[0])
-    trace = agent.play(case.instance, rounds=60, seed=4)
-    agent.update(mine[1], 0.1)
-    for a, b in zip(columns(trace), columns(expected), strict=True):
-        same(a, b)
-    check_same_knowledge(agent, other, case)
+        trace = one.play(case.instance, rounds=60, seed=4)
+        one.update(decisions[1], 0.1)
+        return columns(trace)
+
+    expected = rest(judge, judged)
+    before = fingerprint(agent)
+    for way in ways:
+        other = WAYS[way](agent, folder / "agent.npz")
+        check(type(other) is type(agent), f"{way}: type")
+        check(fingerprint(other) == before, f"{way}: contents")
+        check(list(other.pending) == [d.id for d in mine], f"{way}: pending")
+        for found, decision in zip(other.pending.values(), mine, strict=True):
+            for a, b in zip(found, decision, strict=True):
+                same(a, b, f"{way}: pending decision")
+        for a, b in zip(rest(other, mine), expected, strict=True):
+            same(a, b, way)
+        check_same_knowledge(other, judge, case)
+        check(fingerprint(agent) == before, f"{way}: the copy changed the original")
+    for a, b in zip(rest(agent, mine), expected, strict=True):  # as if there were no copy
+        same(a, b, "the original")
+    check_same_knowledge(agent, judge, case)
 
 
 @promise
@@ -330,7 +328,7 @@ def check_bad_input(case: Case) -> None:
 
 
 @promise
-def check_certificates(case: Case, *, runs: int = 40, rounds: int = 120, delta: float = 0.2) -> None:
+def check_certificates(case: Case, *, runs: int = 25, rounds: int = 120, delta: float = 0.2) -> None:
     """With probability 1 − δ no certificate of a run is below the gap of its round; NaN where nothing is proven.
 
     Null: a run breaks this with probability at most ``delta``; ``few_enough`` says how many of the runs may.

@@ -74,7 +74,7 @@ def _bandit(agent: Any, case: cases.Case, how_far: int) -> None:
 def _mdp(agent: Any, case: cases.Case, how_far: int) -> None:
     mdp = case.instance
     rng = np.random.default_rng(how_far)
-    steps = (0, 60, 200)[min(how_far, 2)] * mdp.horizon + (how_far - 2 if how_far > 2 else 0)
+    steps = (0, 60, 120)[min(how_far, 2)] * mdp.horizon + (how_far - 2 if how_far > 2 else 0)
     walk(agent, mdp, rng, steps)
     if how_far == 4:
         agent.act(0)

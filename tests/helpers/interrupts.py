@@ -115,12 +115,12 @@ def check_calls(make: Callable[[], Any], calls: list[Call], most: int | None = N
     for k, call in enumerate(calls):
         copied = copy.copy(before[k])
         total = moments(partial(call, copied))
+        whole = [*states[k : k + 2], known(planned(copy.copy(before[k])))]
         for moment in tried(total, most):
             agent = copy.copy(before[k])
             raised = interrupt(partial(call, agent), moment)
             interrupts += raised is not None
             now = known(agent)
-            whole = [*states[k : k + 2], known(planned(copy.copy(before[k])))]
             assert now in whole, f"call {k}, moment {moment} of {total}: between two states"
             done = k + (now == states[k + 1])
             for later in calls[done:]:

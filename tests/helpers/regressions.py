@@ -16,7 +16,7 @@ from helpers.actions import action_sets
 from unipac import metrics
 from unipac.envs import sphere
 
-T, N = 2000, 5
+T, N = 1000, 5
 
 COMMON = {"noise": 0.2, "norm": 1.1}
 
@@ -24,7 +24,7 @@ KINDS = ["norms", "collinear", "unit", "arms", "repeats"]
 
 FALSE_ALARM = 1e-6
 
-RUNS = [150, pytest.param(500, marks=pytest.mark.slow)]
+RUNS = [80, pytest.param(500, marks=pytest.mark.slow)]
 
 ROUNDS = 60
 
@@ -55,11 +55,11 @@ def compared(agent, judge, extra, X, rewards):
     return differ, levels
 
 
-def world(case, d, kind):
+def world(case, d, kind, rounds=T):
     rng = np.random.default_rng(case)
-    X = action_sets(rng, d, T, N, kind)
+    X = action_sets(rng, d, rounds, N, kind)
     theta = rng.standard_normal(d)
-    return X, X @ (theta / np.linalg.norm(theta)) + 0.2 * rng.standard_normal((T, 1))
+    return X, X @ (theta / np.linalg.norm(theta)) + 0.2 * rng.standard_normal((rounds, 1))
 
 
 def check_decides(make, kind, number, *, least_levels=1):

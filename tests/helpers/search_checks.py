@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,19 +111,20 @@ def check_run_is_the_loop(case: Case) -> None:
 
 
 @promise
-def check_goes_on(case: Case, way: str, folder: Path) -> None:
-    """A copy goes on bit for bit and shares nothing with the original."""
+def check_goes_on(case: Case, ways: Iterable[str], folder: Path) -> None:
+    """Copies go on bit for bit and share nothing with the original."""
     for batches in (0, 6, 10**9):
-        search, judge = case.make(), case.make()
+        search, judge = case.make(), case.make()  # nobody copies the judge
         for one in (search, judge):
             one.run(case.instance, seed=3, max_pulls=min(MOST[case.cls.samples], 5 * batches))
         before = fingerprint(search)
-        other = WAYS[way](search, folder / "search.npz")
-        check(type(other) is type(search), "type")
-        check_same_answer(other, search)
+        copies = {way: WAYS[way](search, folder / "search.npz") for way in ways}
+        for way, other in copies.items():
+            check(type(other) is type(search), f"{way}: type")
+            check_same_answer(other, search)
         expected = told(judge, case.instance, 4, 20)
-        for one in (other, search):
-            check(one is not search or fingerprint(search) == before, "the copy changed the original")
+        for one in (*copies.values(), search):
+            check(one is not search or fingerprint(search) == before, "a copy changed the original")
             found = told(one, case.instance, 4, 20)
             check(len(found) == len(expected), "batches")
             for a, b in zip(found, expected, strict=True):

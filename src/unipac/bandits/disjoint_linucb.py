@@ -52,7 +52,7 @@ class DisjointLinUCB(BanditAgent):
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """As for all agents; there are as many models as the instance has actions."""
+        """As for all agents, with a model for each action of the instance."""
         parameters = {"n_actions": getattr(instance, "n_actions", None), **parameters}
         return super().made_for(instance, rounds=rounds, seed=seed, **parameters)
 

@@ -46,7 +46,7 @@ class LinTS(RegressionsAgent):
     scale: str = parameter(
         default="posterior",
         check=check.choice("posterior", "frequentist"),
-        words="how far to draw: see above",
+        words="the spread of the draws, as above",
     )
     seed: int = declare.seed("of the draws")
 

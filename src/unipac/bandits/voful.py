@@ -40,7 +40,7 @@ class Sums(NamedTuple):
 
 @agent
 class VOFUL(BanditAgent):
-    """Optimism over parameters that no weighted sum of residuals speaks against, given what the residuals vary.
+    """Optimism over all parameters whose weighted sums of residuals are as small as their variation allows.
 
     {parameters}
 
@@ -62,11 +62,13 @@ class VOFUL(BanditAgent):
     directions: int = parameter(
         default=8, check=lambda name, v: check.count(name, v, most=256), words="how many u there are"
     )
-    depth: int = parameter(default=3, check=lambda name, v: check.count(name, v, most=16), words="J")
+    depth: int = parameter(
+        default=3, check=lambda name, v: check.count(name, v, most=16), words="J, how many scales"
+    )
     cells: int = parameter(
         default=16,
         check=lambda name, v: check.count(name, v, least=4, most=128),
-        words="of a side of the grid",
+        words="cells on a side of the grid",
     )
 
     def _check_parameters(self) -> None:
@@ -94,7 +96,7 @@ class VOFUL(BanditAgent):
         return Sums(linear + np.outer(c, [y, *x]), square + np.outer(c * c, products))
 
     def _possible(self, G: Array, reach: float) -> NDArray[np.bool_]:
-        """Whether a point may be possible that is no farther than ``reach`` from each row of G."""
+        """For each row of G, whether some point within ``reach`` of it may be possible."""
         (a, *b), (rr, r0, r1, q00, q01, q11) = self.state.linear.T, self.state.square.T
         size = np.hypot(*b)
         off = np.abs(a - G @ np.array(b)) - reach * size - ROUNDING * (np.abs(a) + self.norm * size)

@@ -8,10 +8,10 @@
     radius "bernstein": σ̄ = max(σ, R/√d),  a = R/√d,                                 WeightedOFUL._radius
       β = 8 √(d log(1 + tL²/(dλa²)) log(4t²/δ)) + 4 √d log(4t²/δ) + √λ S
 
-The noise σ_k of a round is told with its reward at the latest, and must not depend on it. "mixture" is the bound of
+The noise σ_k of a round comes with its reward at the latest, and must not depend on it. "mixture" is the bound of
 OFUL on the data divided by σ: it holds if the noise of round k is σ_k-sub-Gaussian, which is more than a variance of
-σ_k². "bernstein" asks for noise bounded by R with variance σ_k²; its constants stand here as the paper is quoted,
-they were not proven again, so nothing is certified with it.
+σ_k². "bernstein" asks for noise bounded by R with variance σ_k²; its constants are
+quoted from the paper, not proven again, so nothing is certified with it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class WeightedOFUL(RegressionsAgent):
     weighs = True
     _meets = True
 
-    noise: float = parameter(default=1.0, check=check.positive, words="R, noise of rounds without their own")
+    noise: float = parameter(
+        default=1.0, check=check.positive, words="R, the noise of rounds that come without one"
+    )
     delta: float = declare.delta()
     radius: str = parameter(default="mixture", check=RADII, words='"mixture", "ball" or "bernstein"')
 

@@ -8,7 +8,7 @@ How it is built: **events are the truth, and a deployment is what they lead to.*
 
 1. ``log``: the kinds of events and what each holds. ``spec`` comes first; ``decide``, ``reward``, ``release`` (a window
    has ended), ``forget``, ``restart``, ``absorb``, ``watch``, ``unwatch`` and ``ask`` follow, each with its time.
-2. Every call that changes something prepares (nothing changes), has an event of it, then commits in one step in C
+2. Every call that changes something prepares (nothing changes), makes an event, then commits in one step in C
    (``unipac._atomic``). With a log on disk the event is appended between the two.
 3. ``effects``: what an event does, as a list of changes; a function of the deployment and the event that changes and
    chooses nothing. Calls and ``apply`` use the same, so all events applied to an empty deployment give the same

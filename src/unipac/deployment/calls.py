@@ -1,4 +1,4 @@
-"""The calls of a deployment that change something: check, prepare, have an event of it, commit.
+"""The calls that change a deployment: each checks, prepares, makes an event, and commits.
 
 ``decide`` and the others hold the lock and begin with ``begin``. What they prepare changes nothing; ``commit`` logs the
 event and makes its changes in one step. A service that writes the log by itself does the same in another order.
@@ -209,7 +209,7 @@ def warn_of_audit(d: Deployment) -> None:
 
 
 def apply(d: Deployment, row: Event, *, logs: bool = True) -> None:
-    """Do what the next event tells; ``logs`` if it is not in the log yet."""
+    """Make the changes of the next event; ``logs`` if the log does not have it yet."""
     try:
         _apply(d, row, logs)
     except (LookupError, TypeError, AttributeError) as error:
@@ -243,14 +243,14 @@ def _release_earlier(d: Deployment, row: Mapping[str, Any]) -> None:
 
 
 def catch_up(d: Deployment) -> None:
-    """Apply what the log has and the memory has not: a call was interrupted between the two."""
+    """Apply the events that the log has and the memory lacks: a call was interrupted between the two."""
     for row in logged.unread(d):
         apply(d, row, logs=False)
     d._behind = False
 
 
 def write_out(d: Deployment) -> None:
-    """Windows have ended, and no event was written since: write that they have."""
+    """Write the events of windows that have ended, unless a later event was written with them."""
     if d._unwritten:
         logged.append(d)
         make([(setattr, d, "_behind", False), (d._unwritten.clear,)])
@@ -260,7 +260,7 @@ def write_out(d: Deployment) -> None:
 
 
 def begin(d: Deployment, asks: bool = True) -> None:
-    """Before every call that may change something: nothing is left over from a call that was interrupted."""
+    """Begin a call that may change something: finish what an interrupted call left over."""
     if d._behind:
         catch_up(d)
     if asks and d._watches:
@@ -268,7 +268,7 @@ def begin(d: Deployment, asks: bool = True) -> None:
 
 
 def close_ended(d: Deployment, now: Moment) -> int:
-    """Close all windows that have ended, one after the other; how many rewards were learned."""
+    """Close all windows that have ended, one after the other; returns how many rewards were learned."""
     count = 0
     while (first := first_ended(d._entries, now[0])) is not None:
         count += close_one(d, *first, now)
@@ -276,7 +276,7 @@ def close_ended(d: Deployment, now: Moment) -> int:
 
 
 def close_one(d: Deployment, key: Label, entry: Entry, now: Moment) -> bool:
-    """Close the first window, in one commit with its event; whether a reward was learned."""
+    """Close the first window, in one commit with its event; returns whether a reward was learned."""
     learns = entry.number is not None and not (entry.value is None and d.default is None)
     event = {"seq": d._seq + 1, "kind": "release", "through": entry.decision.seq, "at": now[0]}
     commit(d, event, effects.released(d, key, entry), now)
@@ -287,7 +287,7 @@ def close_one(d: Deployment, key: Label, entry: Entry, now: Moment) -> bool:
 
 
 def ask_if_due(d: Deployment, now: Moment, quietly: bool = False) -> None:
-    """Look at watched sets after every 25 learned rounds; what fails ``quietly`` is done by the next call."""
+    """Look at watched sets after every 25 learned rounds; if that fails ``quietly``, the next call does it."""
     if not is_due(d._agent, d._watches, d._asked):
         return
     cut, refuted = looked(d._agent, d._watches)
@@ -303,7 +303,7 @@ def ask_if_due(d: Deployment, now: Moment, quietly: bool = False) -> None:
 
 
 def do(d: Deployment, told: dict[str, Any], now: Moment) -> None:
-    """Number and date an event, and do it."""
+    """Number and date an event, and commit it."""
     event = {"seq": d._seq + 1, **told, "at": now[0]}
     commit(d, event, effects.of(d, event), now)
 

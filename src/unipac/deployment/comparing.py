@@ -13,7 +13,7 @@ Rewards and certificates are scaled by the range of the rewards, so that x >= �
 v(p) is that of v(π) − v(A), which the certificate of A bounds, whichever action is drawn. θ_k is the largest share of z
 for which no factor is below 0.02; it makes x less noisy. By Ville's inequality right certificates are
 refuted with probability at most α; the k-th policy has the share α/(k (k + 1)). A decision for which the policy says
-nothing is not counted. If an agent was told several ζ, only certificates under the last are audited: the others are
+nothing is not counted. If an agent has several ζ, only certificates under the last are audited: the others are
 provisional, and the agent moves on by itself.
 """
 
@@ -75,7 +75,7 @@ class Advantage(NamedTuple):
     upper: float
     """See ``lower``."""
     alpha: float
-    """As it was asked."""
+    """The argument of ``advantage``."""
 
 
 class Compared(NamedTuple):
@@ -114,7 +114,7 @@ class Comparisons:
     # -- what is known -------------------------------------------------------------------------
 
     def advantage(self, name: str, alpha: float) -> Advantage:
-        """That of one policy."""
+        """The advantage of one policy."""
         mean = self.policies[name].mean
         lower, upper = mean.interval(alpha)
         return Advantage(name, mean.rounds, mean.dr, lower, upper, alpha)
@@ -140,7 +140,7 @@ class Comparisons:
         return [(setattr, self, "policies", {**self.policies, name: new})]
 
     def decided(self, row: Decided, holdout: float, zeta: float) -> list[Change]:
-        """A decision was made by an agent that was told ζ, or several up to this: others are not audited."""
+        """A decision was made; its certificate is audited only if it holds under ``zeta``, the agent's last ζ."""
         if not self.policies:
             return []
         decision, n = row.decision, len(row.offered)
@@ -159,7 +159,7 @@ class Comparisons:
         return [(setitem, self.queue, decision.seq, Round(weights, certificate, None, False))]
 
     def closed(self, seq: int, value: float | None) -> tuple[list[Change], str | None]:
-        """A decision is final, with its reward, or None if it was given up; and which policy refutes certificates."""
+        """What changes once a decision is final, with its reward or None; and the policy that refutes certificates."""
         if seq not in self.queue:
             return [], None
         done = self.queue[seq]._replace(value=value, final=True)
@@ -183,7 +183,7 @@ class Comparisons:
     def _counted(
         self, one: Round, value: float, changes: list[Change], wealth: dict[str, Array]
     ) -> str | None:
-        """Count a decision; the name of a policy by which its certificates are refuted."""
+        """Count a decision; returns the name of a policy that refutes the certificates, if there is one."""
         refuting = None
         for name, (w, largest) in one.weights.items():
             policy = self.policies[name]
@@ -267,20 +267,20 @@ class Comparisons:
 
 
 def text(name: str, value: Any) -> str:
-    """A name of a policy."""
+    """The name of a policy, checked."""
     check.require(isinstance(value, str) and value == label(name, value), name, "text", value)
     return str(value)
 
 
 def told(policy: Any) -> Any:
-    """A policy for the log."""
+    """A policy as the log has it."""
     if policy == UNIFORM or callable(policy):
         return UNIFORM if policy == UNIFORM else FUNCTION
     return [label("policy", policy)]
 
 
 def checked(policy: Any) -> Any:
-    """A policy of the log, if it is one."""
+    """A policy from the log, checked."""
     if policy in (UNIFORM, FUNCTION):
         return policy
     check.require(isinstance(policy, list) and len(policy) == 1, "policy", "one of a log", policy)
@@ -295,7 +295,7 @@ def row_of(action: Label, offered: Sequence[Any]) -> int | None:
 
 
 def asked(functions: Mapping[str, Policy], context: Any, offered: Sequence[Any]) -> dict[str, int | None]:
-    """What policies that are functions would take, by row; it is asked before anything is drawn."""
+    """The rows that policies given as functions would take; they are asked before anything is drawn."""
     found: dict[str, int | None] = {}
     for name, function in functions.items():
         action = function(context, offered)

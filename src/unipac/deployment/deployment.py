@@ -32,6 +32,7 @@ from unipac.deployment import (
     snapshots,
 )
 from unipac.deployment.comparing import Advantage, Comparisons, Policy
+from unipac.deployment.contents import Maker
 from unipac.deployment.drift import Drift, alarm_for
 from unipac.deployment.entries import Entries
 from unipac.deployment.errors import Unknown
@@ -52,7 +53,7 @@ class Deployment:
     >>> decision = deployment.decide({"length": 12}, ["small", "large"], id="request-1")
     >>> deployment.reward("request-1", 1.0), deployment.reward("request-1", 1.0)     # at least once
     (True, False)
-    >>> deployment.agent.rounds                                                      # until its window ends
+    >>> deployment.agent.rounds                                                      # its window has not ended
     0
 
     Every reward is learned when its window ends, in the order of the decisions, whatever it is and whenever it came:
@@ -60,7 +61,7 @@ class Deployment:
     learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
     reward arrives next depends on the noise of outstanding rewards.
 
-    What fails is a ``ValueError`` and changes nothing, apart from windows that had ended before the call. Whatever is
+    A call that fails raises a ``ValueError`` and changes nothing, but it closes windows that had ended. Whatever is
     raised in the middle of a call, by Ctrl-C or the handler of a signal, all of the call has happened or nothing, and
     of several windows that end at once a whole number have. Threads may call at the same time.
 
@@ -75,11 +76,10 @@ class Deployment:
         drift: α of the drift alarm, 0 for none.
         linearity: α of the alarm of linearity, 0 for none; by default 0.01 up to dimension 64.
         max_pending: the most decisions that may wait.
-        clock: seconds that never go back; downtime and the clock on the wall do not count. A call at which it tells
-            no number, or a time 3,000 years on, is refused.
-        log: a folder for the log, which must not have one; ``Deployment.open`` goes on with one. Without it, everything
-            is in memory. May also be a store of your own (``unipac.deployment.store.Store``).
-        sync: when what was appended must be on the disk itself: "always" before a call returns, every "second", or
+        clock: seconds that never go back, at most 1e11; downtime and the clock on the wall do not count.
+        log: a folder for a new log; ``Deployment.open`` goes on with an existing one. Without a log, everything is in
+            memory. May also be a store of your own (``unipac.deployment.store.Store``).
+        sync: when events reach the disk itself: "always" before a call returns, every "second", or
             "never", that is when the system likes. A process that ends or is killed loses nothing in any case.
         retention: seconds, or a timedelta: ``checkpoint`` trims what is older.
     """
@@ -130,11 +130,11 @@ class Deployment:
         if log is not None:
             opening.begin(self, log, sync)
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- what users read -----------------------------------------------------------------------
 
     @property
     def agent(self) -> BanditAgent:
-        """A copy of the agent as it is now; what the copy is taught, the deployment does not learn."""
+        """A copy of the agent as it is now; the deployment does not learn what you teach the copy."""
         with self._lock:
             return copy.copy(holding.full(self._agent))
 
@@ -150,13 +150,13 @@ class Deployment:
 
     @property
     def drift(self) -> Drift:
-        """Whether the unknown parameter seems to have changed: falsely, ever, with probability at most α."""
+        """Whether the unknown parameter seems to have changed; with probability 1 − α there is never a false alarm."""
         with self._lock:
             return self._alarm.state
 
     @property
     def linearity(self) -> Linearity:
-        """Whether rewards are seen not to be linear within ζ: falsely, ever, with probability at most α."""
+        """Whether rewards seem not to be linear within ζ; with probability 1 − α there is never a false alarm."""
         with self._lock:
             return self._line.state
 
@@ -220,7 +220,7 @@ class Deployment:
         return calls.decide(self, context, actions, id, exclude)
 
     def reward(self, id: Label, value: float, at: float | None = None) -> bool:  # noqa: A002
-        """A reward has come: True if it is recorded, False if it had come before.
+        """Record a reward; returns True, or False if it had come before.
 
         Args:
             id: of the decision.
@@ -231,18 +231,18 @@ class Deployment:
         return calls.reward(self, id, value, at)
 
     def forget(self, id: Label) -> None:  # noqa: A002
-        """Give up a decision: nothing is learned from it. Not because of its reward, or bounds are void."""
+        """Give up a decision: nothing is learned from it. Its reward must not be the reason, or bounds are void."""
         calls.forget(self, id)
 
     def close(self, now: float | None = None) -> int:
-        """Learn the rewards of all windows that have ended, as every decision and reward does; how many.
+        """Learn the rewards of all windows that have ended, as every decision and reward does; returns how many.
 
         ``now`` is as ``at`` of ``reward``.
         """
         return calls.close(self, now)
 
     def restart(self) -> None:
-        """Begin with an empty agent, which has its own δ; nobody learns from the rewards of earlier decisions."""
+        """Begin again with an empty agent, which has its own δ; rewards of earlier decisions teach nobody."""
         calls.restart(self)
 
     def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
@@ -269,7 +269,7 @@ class Deployment:
         """Compare what is decided from now on with a policy that is fixed in advance; ``advantage`` is the result.
 
         It needs a holdout, and rewards that are not lost: a ``default`` within the range if there are windows. Whatever
-        the truth is, if certificates are refuted by what the policy earns, nothing is certified any more.
+        the truth is, if what the policy earns refutes certificates, nothing is certified any more.
 
         Args:
             name: text.
@@ -293,7 +293,7 @@ class Deployment:
     # -- events ------------------------------------------------------------------------------------
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Do what the next event of a log tells, as ``events`` has it, without choosing, and log it."""
+        """Apply the next event of a log, as ``events`` has it, without choosing anything, and log it."""
         with self._lock:
             calls.begin(self, asks=False)
             calls.apply(self, log_.row_of(event, self._agent.dim))
@@ -317,7 +317,7 @@ class Deployment:
             features: for a map that has no JSON.
             clock: as in the constructor; time goes on from the last event.
         """
-        return cast(Self, replaying.replayed(cls, events, start, agent, features, clock))
+        return cast(Self, replaying.replayed(Maker(cls, agent, features, clock), events, start))
 
     # -- copies and files ----------------------------------------------------------------------
 
@@ -338,8 +338,8 @@ class Deployment:
         return clone
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = files.described(files.Whole.of(self))
-        return files.made, (type(self), *told, type(self._agent), self.features, self._uptime.clock)
+        maker = Maker(type(self), type(self._agent), self.features, self._uptime.clock)
+        return files.made, (maker, *files.described(files.Whole.of(self)))
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log.
@@ -362,7 +362,7 @@ class Deployment:
         clock: Callable[[], float] = time.monotonic,
     ) -> Self:
         """The deployment that ``save`` wrote; the other arguments are those of ``replay``."""
-        return cast(Self, files.load(cls, path, agent, features, clock))
+        return cast(Self, files.load(Maker(cls, agent, features, clock), path))
 
     @classmethod
     def open(
@@ -380,7 +380,7 @@ class Deployment:
 
         Its arguments are those of the constructor and of ``replay``; ``start`` is asked for if no snapshot is left.
         """
-        made: Self = opening.opened(cls, log, sync, start, agent, features, clock)
+        made: Self = opening.opened(Maker(cls, agent, features, clock), log, sync, start)
         made._retention = opening.seconds("retention", retention)
         return made
 
@@ -389,7 +389,7 @@ class Deployment:
         opening.checkpoint(self)
 
     def trim(self, before: float | datetime) -> int:
-        """Blank contexts and vectors of decisions made before a datetime, or seconds since 1970; how many.
+        """Blank contexts and vectors of decisions made before a datetime, or seconds since 1970; returns how many.
 
         Vectors go only as far as the older of two snapshots; what was blanked cannot be replayed from the first event.
         """

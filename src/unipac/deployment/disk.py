@@ -38,7 +38,7 @@ def segments(folder: Path) -> list[int]:
 
 
 def told(error: OSError, words: str, path: Path) -> OSError:
-    """The same error with a sentence."""
+    """The same error, with a sentence that explains it."""
     return type(error)(error.errno, f"{words} ({error.strerror})", str(path))
 
 
@@ -48,6 +48,6 @@ def every_second(reference: weakref.ref[Any], stop: threading.Event) -> None:
         store = reference()
         if store is None:
             return
-        with contextlib.suppress(OSError, ValueError):  # the next call is told
+        with contextlib.suppress(OSError, ValueError):  # the next call raises it
             store.sync()
         del store

@@ -64,7 +64,7 @@ def reward(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 
 def rewarded(d: Deployment, key: Label, entry: Entry, value: float) -> list[Change]:
-    """The same, for arguments that are checked."""
+    """As ``reward``, for checked arguments."""
     d._comparisons.check_reward("value", value)
     new = Entry(*entry[:4], value)
     if d.window is not None:
@@ -81,7 +81,7 @@ def release(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 
 def released(d: Deployment, key: Label, entry: Entry) -> list[Change]:
-    """The same, for the first decision."""
+    """As ``release``, of this first decision."""
     value = d.default if entry.value is None else entry.value
     changes = [*_counted(d, entry, value), *_put_away(d, key, entry)]
     if value is not None:
@@ -105,7 +105,7 @@ def forget(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 
 def restart(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
-    """An empty agent takes over; sets are watched from anew."""
+    """An empty agent takes over; watched sets begin anew."""
     agent = type(d._agent)(**d._agent.parameters)
     untaught = ((key, entry._replace(number=None)) for key, entry in d._entries.items())
     watches = {name: Watch.of(*watch[:3]) for name, watch in d._watches.items()}

@@ -43,7 +43,7 @@ _NUMBERS = struct.Struct("<Qd?").pack
 
 
 def chained(history: bytes, entry: Entry) -> bytes:
-    """A hash of all that was closed: what it was before, with one decision more."""
+    """The hash of all closed decisions, after one more: it takes in the hash before."""
     value = entry.value
     told = _NUMBERS(entry.decision.seq, 0.0 if value is None else value, value is None)
     return hashlib.sha256(history + entry.body + told + repr(entry.decision.id).encode()).digest()

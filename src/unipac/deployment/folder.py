@@ -1,7 +1,7 @@
 """A log in a folder: segments of lines, an index of closed decisions, snapshots; one process writes it at a time.
 
-Everything up to ``_tail`` was written and checked. A write goes there, in one piece, and only then the tail moves; what
-a failed or interrupted write left behind it is cut off, or read as records if it is whole.
+Everything before ``_tail`` was written and checked. A write begins there, in one piece, and only then the tail moves.
+What a failed or interrupted write left after the tail is cut off, or read as records if it is whole.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from unipac.deployment.segments import SHIFT, Segments
 from unipac.deployment.store import Found, Position, Record
 
 SEGMENT = 2**26
-"""A segment that has so many bytes is followed by another."""
+"""A segment with so many bytes is full, and another one follows."""
 INDEXED = 1000
-"""So many closed decisions are put into the index at once."""
+"""The number of closed decisions that are put into the index at once."""
 SNAPSHOTS = 2
-"""So many snapshots are kept."""
+"""The number of snapshots that are kept."""
 
 
 class Folder:
@@ -144,7 +144,7 @@ class Folder:
     # -- reading ---------------------------------------------------------------------------------------
 
     def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
-        """All records after an event, checked; when they end, so does the log, and what was cut is removed."""
+        """All records after an event, checked; the first reading ends where the log ends, and removes what was cut."""
         notes = self._tail is None
         for record, place in self._held.read(after, start):
             if notes and place >= 0 and record.kind == "decide" and record.id is not None:
@@ -161,7 +161,7 @@ class Folder:
             self._cut(self._tail)
 
     def reconcile(self) -> None:
-        """After an interrupt: what is whole behind the tail belongs to the log, what is not is cut."""
+        """After an interrupt: whole records after the tail belong to the log, the rest is cut."""
         tail = self.position()
         for record, place in self._held.lines(tail.segment, tail, True):
             if record.kind == "decide" and record.id is not None:
@@ -187,7 +187,7 @@ class Folder:
                 self._places.pop(id_, None)
 
     def indexed(self) -> int:
-        """All that was closed up to this event is in the index."""
+        """The last event up to which the index has all closed decisions."""
         return self._index.through()
 
     def index_anew(self) -> None:
@@ -236,11 +236,11 @@ class Folder:
         return None
 
     def places(self) -> dict[Label, int]:
-        """Where decisions that wait are."""
+        """The places of pending decisions."""
         return self._places.copy()
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
-        """These decisions wait, and are there."""
+        """Note the places of decisions that wait."""
         self._places.update(zip(ids, places, strict=True))
 
     # -- snapshots ---------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ class Folder:
         return sorted(self.path.glob("snapshot-*.npz"), reverse=True)
 
     def keep(self, snapshot: bytes, position: Position) -> None:
-        """Keep a snapshot; the log is on the disk before it."""
+        """Keep a snapshot; the log reaches the disk before it."""
         self.sync()
         storage.write_atomically(self.path / f"snapshot-{position.seq:015}.npz", snapshot)
         for old in self._kept()[SNAPSHOTS:]:
@@ -261,7 +261,7 @@ class Folder:
             yield int(path.stem.removeprefix("snapshot-")), path.read_bytes()
 
     def trim(self, before: float, through: int) -> int:
-        """Blank parts of decisions; the segment that is written is followed by another if it has such."""
+        """Blank parts of decisions; the present segment is ended first if it has some of them."""
         self.ready()
         if trimming.has_older(self._held.path_of(self.segment), before):
             self.sync()
@@ -284,7 +284,7 @@ class Folder:
     # -- the end -------------------------------------------------------------------------------------------
 
     def leave(self, why: str) -> None:
-        """Write nothing any more, and hold no file: this is not the process that writes."""
+        """Write nothing any more and close all files, as another process writes the log."""
         self._why, self._mutex = self._why or why, threading.RLock()
         self._let_go()
 
@@ -316,7 +316,7 @@ class Folder:
 
 
 def _decision(line: bytes) -> Record | None:
-    """The decision of a line; None if it is another record, or none."""
+    """The decision of a line; None if the line is something else."""
     try:
         record = lines.record_of(lines.parts(line))
     except ValueError:

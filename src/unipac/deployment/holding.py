@@ -1,6 +1,6 @@
 """The agent of a deployment waits for the very decisions of the deployment: each is held once.
 
-Under its own numbers, the agent's ledger has the ``Decision`` of the deployment, whose id is the user's. So before
+The agent's ledger has, under numbers of its own, the ``Decision`` of the deployment, whose id is the user's. So before
 such an agent is copied, saved or compared, it is made bare (it waits for nothing) or full (for decisions of its own).
 """
 
@@ -19,7 +19,7 @@ from unipac.bandits.protocol.records import Decision
 
 
 def _with(agent: Any, ledger: Ledger) -> Any:
-    """The same agent with another ledger: to be read, not to be taught."""
+    """The same agent with another ledger, which may be read but must not learn."""
     other = object.__new__(type(agent))
     other.__dict__.update(agent.__dict__)
     other._ledger = ledger
@@ -47,13 +47,13 @@ def full(agent: BanditAgent) -> BanditAgent:
 
 
 def share(agent: BanditAgent, entries: Mapping[Any, Any]) -> None:
-    """Let an agent that waits for decisions of its own wait for those of these entries, which know their numbers."""
+    """Let an agent that waits for decisions of its own wait for the decisions of entries with the same numbers."""
     taught = (entry for entry in entries.values() if entry.number is not None)
     agent._ledger.pending.update((entry.number, entry.decision) for entry in taught)
 
 
 def fill(agent: BanditAgent, decisions: Iterable[Decision], late: int) -> list[int]:
-    """Let a bare agent wait for these decisions, the first ``late`` of which were overtaken; their numbers."""
+    """Let a bare agent wait for decisions, the first ``late`` of which were overtaken; returns their numbers."""
     ledger = agent._ledger
     ledger.take_new_ids()
     numbers = []
@@ -70,7 +70,7 @@ def fill(agent: BanditAgent, decisions: Iterable[Decision], late: int) -> list[i
 
 
 def decided(agent: BanditAgent, decision: Decision) -> tuple[int | None, list[Change]]:
-    """What a decision changes, and its number; None if it was drawn, then the agent learns nothing from it."""
+    """The number of a decision and what it changes; the number is None if it was drawn, as nobody learns from it."""
     ledger = agent._ledger
     number = ledger.next_id
     changes: list[Change] = [(setattr, ledger, "next_id", number + 1)]

@@ -15,7 +15,7 @@ from unipac._actions import Label
 VERSION = 1
 LARGEST = 2**63
 BITS = 2**27
-"""Of the filter: 16 MB."""
+"""The size of the filter: 16 MB."""
 WORD = 2**64 - 1
 SHIFT = 64 - 27
 MIX = 0x9E3779B97F4A7C15
@@ -31,13 +31,13 @@ def _key(id_: Label) -> Any:
 
 
 class Index:
-    """A table beside the segments; a crash of the machine may cost it, and then it is made anew."""
+    """A table beside the segments; a crash of the machine may destroy it, then it is made anew."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._open()
         self._filter: bytearray | None = bytearray(BITS // 8)
-        """A bit is set for each id: most that are not here are known without a look at the table."""
+        """A bit is set for each id, so most unknown ids need no look at the table."""
         if (
             self.db.execute("select count(*) from (select 1 from closed limit ?)", (MOST + 1,)).fetchone()[0]
             > MOST
@@ -87,7 +87,7 @@ class Index:
         return self._anew(self.path)
 
     def through(self) -> int:
-        """All that was closed up to this event is here; −1 if it is not known."""
+        """The last event up to which all closed decisions are here; −1 if that is not known."""
         try:
             row = self.db.execute(
                 "select value from about where name = ?", (f"through {VERSION}",)
@@ -132,5 +132,5 @@ class Index:
         return None if found is None else (int(found[0]), found[1])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()

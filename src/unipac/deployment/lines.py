@@ -30,7 +30,7 @@ BLANK = b"~"
 
 
 class Head(msgspec.Struct):
-    """What a store must know of a record."""
+    """The fields of a record that a store needs."""
 
     seq: int
     kind: str
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
     record: Record
     chain: bytes
-    """After it."""
+    """The chain after the line."""
 
 
 def header(segment: int, after: int, chain: bytes) -> bytes:
@@ -57,7 +57,7 @@ def header(segment: int, after: int, chain: bytes) -> bytes:
 
 
 def begun(line: bytes) -> tuple[int, int, bytes]:
-    """Segment, event and chain of a first line; a ``ValueError`` if it is none."""
+    """Segment, event and chain of a first line; a ``ValueError`` if it is not one."""
     try:
         told = msgspec.json.decode(line)
         found = told["segment"], told["after"], bytes.fromhex(told["chain"])
@@ -77,7 +77,7 @@ def _digest(part: bytes) -> bytes:
 
 
 def blanked(part: bytes) -> bytes:
-    """What is left of a part."""
+    """The part after blanking: its digest."""
     return part if not part or part.startswith(BLANK) else BLANK + _digest(part).hex().encode()
 
 
@@ -100,7 +100,7 @@ def parts(line: bytes) -> list[bytes]:
         raise ValueError("its checksum is another")
     told = line[:-1].split(b"\t")
     if len(told) != 5 or not line.endswith(b"\n"):
-        raise ValueError("it has not five parts")
+        raise ValueError("it does not have five parts")
     return told[1:]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def append(d: Deployment, *events: Event) -> None:
-    """Write what is unwritten, and events after it.
+    """Write unwritten events, then these.
 
     If something is raised after the mark is set, the next call finds out whether they are in the log.
     """

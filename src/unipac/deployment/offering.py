@@ -1,4 +1,4 @@
-"""What is offered in a decision, and what is said of an action that was drawn at random."""
+"""What is offered in a decision, and what the decision says of an action that was drawn at random."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Offer(NamedTuple):
     X: Array
     labels: tuple[Label, ...] | None
     vectors: Array | None
-    """For the log, if features do not tell them."""
+    """For the log, unless the features determine them."""
     items: list[Any] | None
-    """For the log, the features of the actions, if they tell the vectors."""
+    """For the log: the features of the actions, if these determine the vectors."""
     context: Any
     """For the log."""
 
@@ -40,7 +40,7 @@ def offer(
     exclude: Collection[Label],
     written: bool,
 ) -> Offer:
-    """What is offered in a decision; ``written`` if the log has the features, so that they tell vectors again."""
+    """What is offered in a decision; ``written`` if the log has the features, which then give the vectors again."""
     if features is not None:
         given = actions
         if written and is_frame(actions):
@@ -86,7 +86,7 @@ def propensity(holdout: float, n: int, chosen: int, taken: int | None) -> float:
 
 
 def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
-    """What the bounds of the agent say of an action that it did not choose."""
+    """A decision for an action that the agent did not choose, by the agent's bounds."""
     mean, width, ucb, lcb = agent._clipped(X)
     certificate = math.nan
     if choice.certified:
@@ -102,7 +102,7 @@ class Chosen(NamedTuple):
     """A choice that is not yet made."""
 
     told: Decision
-    """By the agent, or of an action that was drawn; its id is that of the agent's choice."""
+    """The agent's choice, or an action that was drawn; its id is that of the agent's choice."""
     drawn: bool
     propensity: float | None
     refutes: bool

@@ -1,11 +1,10 @@
-"""Logs are begun, opened, trimmed and shut; snapshots make opening fast."""
+"""How logs are begun, opened, trimmed and shut; snapshots make opening fast."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,10 @@ from unipac._actions import Label
 from unipac._warnings import warn
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.deployment import calls, replaying, snapshots
+from unipac.deployment.contents import Maker
 from unipac.deployment.folder import Folder
 from unipac.deployment.records import Blanked, Decoder, Encoder, spec_of
 from unipac.deployment.store import Position, Store
-from unipac.features.maps import Features
 
 if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
@@ -81,7 +80,7 @@ def checkpoint(d: Deployment) -> None:
             position = store.position()
         header, arrays = found.told()
         header |= {
-            "places": [places[entry.decision.id] for entry in found.pending],
+            "places": [places[entry.decision.id] for entry in found.contents.pending],
             "position": [*position[:3], position.chain.hex()],
         }
         store.keep(storage.content(header, arrays), position)
@@ -89,12 +88,12 @@ def checkpoint(d: Deployment) -> None:
         trim(d, time.time() - d._retention)
 
 
-def _sound(cls: type[Any], store: Any, agent: Any, features: Any, clock: Any) -> tuple[Any, Position] | None:
+def _sound(maker: Maker, store: Any) -> tuple[Any, Position] | None:
     """The deployment of the last sound snapshot, and where the log was; None if there is none."""
     for seq, content in store.snapshots():
         try:
             header, arrays, _ = storage.read_bytes(content, f"snapshot {seq}")
-            d = snapshots.restored(cls, header, arrays, agent, features, clock)
+            d = snapshots.restored(maker, header, arrays)
             last, segment, offset, chain = header["position"]
             numbers = [check.count("position", one, least=0) for one in (last, segment, offset)]
             position = Position(numbers[0], numbers[1], numbers[2], bytes.fromhex(chain))
@@ -102,9 +101,7 @@ def _sound(cls: type[Any], store: Any, agent: Any, features: Any, clock: Any) ->
             places = [check.count("place", one, least=0) for one in header["places"]]
             store.restore(list(d._entries), places, position)
             return d, position
-        except (
-            LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
-        ) as error:  # fmt: skip
+        except storage.UNREADABLE as error:
             warn(
                 f"log: the snapshot at event {seq:,} is left out, as it cannot be read ({error})",
                 RuntimeWarning,
@@ -112,34 +109,26 @@ def _sound(cls: type[Any], store: Any, agent: Any, features: Any, clock: Any) ->
     return None
 
 
-def opened(
-    cls: type[Any],
-    given: Any,
-    sync: str,
-    start: BanditAgent | None,
-    agent: type[Any] | None,
-    features: Features | None,
-    clock: Callable[[], float],
-) -> Any:
+def opened(maker: Maker, given: Any, sync: str, start: BanditAgent | None) -> Any:
     """As ``Deployment.open``."""
     if isinstance(given, (str, os.PathLike)) and not os.path.isdir(given):
         raise FileNotFoundError(f"log must be a folder with a log, got {os.fspath(given)!r}")
     store = _store(given, sync)
     try:
-        return _opened(cls, store, start, agent, features, clock)
+        return _opened(maker, store, start)
     except BaseException:
         store.shut()
         raise
 
 
-def _opened(cls: type[Any], store: Any, start: Any, agent: Any, features: Any, clock: Any) -> Any:
-    found = _sound(cls, store, agent, features, clock)
+def _opened(maker: Maker, store: Any, start: BanditAgent | None) -> Any:
+    found = _sound(maker, store)
     if found is None:
         records = store.read(-1)
         first = next(records, None)
         if first is None:
             raise ValueError("log must have events, got an empty one; Deployment(..., log=) begins one")
-        d = replaying.begun(cls, spec_of(first), start, agent, features, clock)
+        d = replaying.begun(maker, spec_of(first), start)
         store.index_anew()
     else:
         d, position = found
@@ -159,7 +148,7 @@ def _opened(cls: type[Any], store: Any, start: Any, agent: Any, features: Any, c
 
 
 class _Told(msgspec.Struct):
-    """What tells which decisions are closed, and with which reward."""
+    """The fields of an event that say which decisions are closed, and with which reward."""
 
     seq: int
     kind: str
@@ -172,7 +161,7 @@ _told = msgspec.json.Decoder(_Told).decode
 
 
 def _index(d: Deployment, store: Any) -> None:
-    """Make the index anew from the log: slow, and only after a crash of the machine."""
+    """Make the index anew from the log: this is slow, but needed only after a crash of the machine."""
     store.index_anew()
     waiting: OrderedDict[Label, tuple[int, float | None]] = OrderedDict()
     for record in store.read(-1):

@@ -1,4 +1,4 @@
-"""What the log of a deployment leads to: a file whose log tells another story than the rest is refused."""
+"""What the log of a deployment leads to: a file is refused if the rest of it is something else."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from unipac.deployment.store import Record
 SHORT = 64
 """Ids that take fewer bytes are written with each decision."""
 SEEN = 1000
-"""So many offers are known; what comes again after more of others is written anew."""
+"""The number of offers that are remembered; an older one is written anew when it comes again."""
 
 LITTLE = np.dtype("<f8")
 
@@ -47,7 +47,7 @@ def unbased(text: bytes) -> Array:
 
 
 class Encoder:
-    """Makes records of events; knows which offers the segment has."""
+    """Makes records of events; it knows which offers the segment has."""
 
     def __init__(self) -> None:
         self.segment = -1
@@ -159,7 +159,7 @@ class Blanked(ValueError):  # noqa: N818
 
 
 class Decoder:
-    """Makes events of records that come in their order; knows the offers of the segment."""
+    """Makes events of records that come in order; it knows the offers of the segment."""
 
     def __init__(self, dim: int, blanks: bool = False) -> None:
         self.dim, self.blanks = dim, blanks

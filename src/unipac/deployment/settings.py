@@ -1,4 +1,4 @@
-"""What a deployment is told once: the settings in the first event of its log."""
+"""The settings of a deployment, which the first event of its log holds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unipac.deployment.log import reward_value
 from unipac.features.maps import Features
 
 MOST_TESTED = 64
-"""Up to this dimension linearity is tested unless it is said otherwise: a test takes d² steps for each round."""
+"""Up to this dimension linearity is tested by default: a test takes d² steps for each round."""
 LINEARITY = 0.01
 
 
 class Settings(NamedTuple):
-    """As in the constructor, each checked."""
+    """The arguments of the constructor, checked."""
 
     window: float | None
     default: float | None

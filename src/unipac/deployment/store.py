@@ -51,9 +51,9 @@ class Store(Protocol):
     """An append-only log of one writer; errors of the system are ``OSError`` and leave the log as it was."""
 
     closing: dict[Label, float | None]
-    """Decisions that were closed, with their rewards: a deployment writes here, ``find`` must know them."""
+    """Closed decisions with their rewards: a deployment writes them here, and ``find`` must know them."""
     segment: int
-    """A number; what is named by a hash is written anew when it changes."""
+    """A number; when it changes, what is named by a hash is written anew."""
 
     def ready(self) -> None:
         """Raise if the log is closed."""
@@ -77,7 +77,7 @@ class Store(Protocol):
         """The closed decision of this id, if there is one."""
 
     def indexed(self) -> int:
-        """``find`` knows all that was closed up to this event, without being told again."""
+        """The last event up to which ``find`` knows all closed decisions by itself."""
 
     def index_anew(self) -> None:
         """Forget what was closed: the log is read from its beginning, and ``closing`` filled again."""
@@ -104,7 +104,7 @@ class Store(Protocol):
         """Blank contexts and offered vectors of decisions before a time, and vectors taken up to an event; how many."""
 
     def leave(self, why: str) -> None:
-        """Write nothing any more, and say why to all who try."""
+        """Write nothing any more; whoever tries gets this reason."""
 
     def shut(self) -> None:
         """Sync, and let another writer take over."""

@@ -1,4 +1,4 @@
-"""Personal data leaves a segment: contexts and vectors are blanked, their digests stay in the chain."""
+"""How personal data leaves a segment: contexts and vectors are blanked, their digests stay in the chain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def has_older(path: Path, before: float) -> bool:
 
 
 def trim(path: Path, before: float, through: int) -> tuple[int, int, list[tuple[Label, int, int]]]:
-    """Blank contexts of decisions before a time, and vectors of those up to an event that are.
+    """Blank contexts of decisions before a time, and their vectors up to an event.
 
     Returns:
         how many decisions lost something; how many still have something; of all that moved (id, offset before, after).

@@ -8,7 +8,7 @@ from unipac import _checks as check
 from unipac._atomic import Change
 
 LATEST = 1e11
-"""No time is later, in seconds, about 3,000 years: a double could hardly tell when a window ends."""
+"""The latest time, in seconds, about 3,000 years: beyond it a double could hardly resolve the end of a window."""
 
 
 class Uptime:
@@ -20,7 +20,7 @@ class Uptime:
         self.clock, self.time, self.mark = clock, time, check.real("clock", clock())
 
     def now(self, at: float | None = None, name: str = "at") -> tuple[float, float]:
-        """The time, and what the clock says; nothing changes. With ``at`` it is that time, perhaps a later one."""
+        """The time, and what the clock says; nothing changes. With ``at``, the time is ``at``, which may be ahead."""
         mark = self.clock()
         if not (type(mark) is float and -LATEST < mark < LATEST):  # the usual case takes no further check
             mark = check.real("clock", mark)

@@ -65,7 +65,7 @@ class Watch(NamedTuple):
 
     @classmethod
     def of(cls, X: Array, labels: tuple[Any, ...] | None, eps: float, zeta: float = 0.0) -> Watch:
-        """One that was never looked at."""
+        """A set that was never looked at."""
         return cls(X, labels, eps, np.full(len(X), np.inf), np.full(len(X), -np.inf), None, zeta)
 
     def same(self, other: Watch) -> bool:
@@ -73,7 +73,7 @@ class Watch(NamedTuple):
         return self.eps == other.eps and self.labels == other.labels and np.array_equal(self.X, other.X)
 
     def cut(self, agent: BanditAgent) -> tuple[Watch, bool]:
-        """With the bounds of now, and whether these refute the assumptions."""
+        """The set with the bounds of now, and whether these refute the assumptions."""
         bounds, refuted = seen(agent, self.X)
         if refuted or not agent.consistent:
             return self, refuted
@@ -82,7 +82,7 @@ class Watch(NamedTuple):
         return known._replace(upper=upper, lower=lower), False
 
     def holds(self, agent: BanditAgent) -> bool:
-        """Whether the bounds are of the misspecification that the agent assumes now."""
+        """Whether the bounds hold under the misspecification that the agent assumes now."""
         return self.zeta == assumed(agent)
 
     def found(self) -> tuple[int, float] | None:
@@ -103,7 +103,7 @@ class Watch(NamedTuple):
         return [None if self.labels is None else self.labels[k], k, certificate]
 
     def settled(self, told: Sequence[Any] | None, seq: int) -> Watch:
-        """With the verdict that an event tells, if it does."""
+        """The set with the verdict of an event, if it has one."""
         if told is None:
             return self
         name, index, certificate = told

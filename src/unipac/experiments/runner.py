@@ -45,12 +45,6 @@ class Progress(NamedTuple):
 
     >>> import tempfile
     >>> from unipac.experiments import parse
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
     >>> seen = []
     >>> outcome = run([(parse(tables, name="mine"), Path(tempfile.mkdtemp()))], watch=seen.append)
     >>> [(progress.finished, progress.cells) for progress in seen][-1]
@@ -119,12 +113,6 @@ def run(
     Example:
         >>> import tempfile
         >>> from unipac.experiments import parse
-        >>> tables = {
-        ...     "rounds": 50,
-        ...     "seeds": 1,
-        ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-        ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-        ... }
         >>> outcome = run([(parse(tables, name="mine"), Path(tempfile.mkdtemp()))])
         >>> outcome.cells, outcome.finished, outcome.failures
         (1, 1, [])

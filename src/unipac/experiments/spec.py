@@ -109,13 +109,7 @@ class Spec:
     """An experiment.
 
     >>> from unipac.experiments import parse
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> spec = parse(tables, name="mine")
+    >>> spec = parse(tables, name="mine")                # as in the example of ``parse``
     >>> spec.seeds, len(list(spec.cells())), spec.with_changes(seeds=3, rounds=None).seeds
     (1, 1, 3)
     """

@@ -44,16 +44,6 @@ _LINE = b'{"_unipac": '
 class Store:
     """The folder of one experiment.
 
-    >>> import tempfile
-    >>> from unipac.experiments import parse, run
-    >>> tables = {
-    ...     "rounds": 50,
-    ...     "seeds": 1,
-    ...     "agents": {"ours": {"agent": "NestedOFUL"}},
-    ...     "instances": {"arms": {"instance": "sphere", "dim": 2}},
-    ... }
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> outcome = run([(parse(tables, name="mine"), folder)])
     >>> store = Store(folder)
     >>> store.spec()["name"], len(store.tables())
     ('mine', 1)

@@ -36,6 +36,22 @@ class Summand:
         return f"<{type(self).__name__}: {self.dim} features>"
 
 
+class OfParts(Summand):
+    """A summand that has the features of all its parts."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return sum(part.dim for part in self.parts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(name for part in self.parts for name in part.names)
+
+
 def checked_dim(made: Summand) -> None:
     """Refuse a map with more than ``MOST`` features, before anything of that size is made."""
     check.require(made.dim <= MOST, "features", f"at most {MOST:,}", made.dim)

@@ -10,7 +10,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._inputs import floats
-from unipac.features.adding import Summand, checked_dim
+from unipac.features.adding import OfParts, Summand, checked_dim
 from unipac.features.tables import Row
 
 
@@ -117,7 +117,7 @@ class Numbers(Encoder):
         return {"kind": "Numbers", **arguments}
 
 
-class Joined(Encoder):
+class Joined(OfParts, Encoder):
     """The features of several encoders side by side, divided by √m for m of them.
 
     >>> from unipac.features import Columns
@@ -135,16 +135,6 @@ class Joined(Encoder):
             check.require(not part.by_position, "parts", "encoders of columns, not of arrays", part)
         self.parts = parts
         checked_dim(self)
-
-    @property
-    def dim(self) -> int:
-        """The number of features."""
-        return sum(part.dim for part in self.parts)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return tuple(name for part in self.parts for name in part.names)
 
     @property
     def columns(self) -> frozenset[str]:

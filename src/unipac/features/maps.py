@@ -12,7 +12,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._actions import Actions, Label, unlike
 from unipac._arrays import Array
-from unipac.features.adding import MOST, Summand, checked_dim
+from unipac.features.adding import MOST, OfParts, Summand, checked_dim
 from unipac.features.encoders import Constant, Encoder
 from unipac.features.ids import excluded_ids, refuse_set
 from unipac.features.tables import Row, is_frame, row_of, rows_of
@@ -214,7 +214,7 @@ class Interactions(Features):
         return {"kind": "Interactions", **encoders}
 
 
-class Sum(Features):
+class Sum(OfParts, Features):
     """The features of m maps side by side, divided by √m: the rewards of the maps add up.
 
     >>> from unipac.features import Constant
@@ -236,16 +236,6 @@ class Sum(Features):
         arrays = {part._context_columns is None for part in parts if part._context_columns != frozenset()}
         check.require(len(arrays) <= 1, "parts", "all of columns, or all of arrays", parts)
         checked_dim(self)
-
-    @property
-    def dim(self) -> int:
-        """The number of features."""
-        return sum(part.dim for part in self.parts)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return tuple(name for part in self.parts for name in part.names)
 
     @property
     def _context_columns(self) -> frozenset[str] | None:

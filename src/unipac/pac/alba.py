@@ -32,10 +32,7 @@ class ALBA(BestArm):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> ALBA.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     def _steps(self) -> Steps:

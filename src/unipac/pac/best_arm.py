@@ -7,7 +7,7 @@ certificate says. So in phase j with m active targets 2(m − 1) one-sided bound
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,14 @@ class BestArm(Search):
     >>> search = RAGE.made_for(instance, eps=0.1)
     >>> isinstance(search, BestArm), search.run(instance, seed=0).index
     (True, 1)
+    """
+
+    _example: ClassVar[str] = """
+    >>> from unipac.envs import soare
+    >>> instance = soare(dim=3, angle=0.5)
+    >>> search = {name}.made_for(instance, delta=0.05)
+    >>> search.run(instance, seed=0).index, search.done
+    (0, True)
     """
 
     arms: ArrayLike = parameter(words="(n, d), the arms", kw_only=False)

@@ -34,10 +34,7 @@ class ExploreVerify(RAGE):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> ExploreVerify.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     explore_delta: float = parameter(

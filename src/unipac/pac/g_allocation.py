@@ -18,10 +18,7 @@ class GAllocation(StaticSearch):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> GAllocation.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     def _directions(self) -> NDArray[np.float64]:

@@ -35,10 +35,7 @@ class LazyTrackAndStop(BestArm):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> LazyTrackAndStop.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     regularization: float = declare.regularization()

@@ -100,12 +100,7 @@ class LinGapE(BestArm):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> search = LinGapE.made_for(instance, delta=0.05)
-    >>> answer = search.run(instance, seed=0)
-    >>> answer.index, answer.certificate, search.done
-    (0, 0.0, True)
+    {example}
     """
 
     regularization: float = declare.regularization()

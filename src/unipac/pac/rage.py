@@ -32,11 +32,7 @@ class RAGE(BestArm):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> search = RAGE.made_for(instance, delta=0.05)
-    >>> search.run(instance, seed=0).index, search.done
-    (0, True)
+    {example}
     """
 
     def _steps(self) -> Steps:

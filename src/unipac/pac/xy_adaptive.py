@@ -31,10 +31,7 @@ class XYAdaptive(BestArm):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> XYAdaptive.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     shrink: float = parameter(

@@ -19,10 +19,7 @@ class XYStatic(StaticSearch):
 
     {parameters}
 
-    >>> from unipac.envs import soare
-    >>> instance = soare(dim=3, angle=0.5)
-    >>> XYStatic.made_for(instance, delta=0.05).run(instance, seed=0).index
-    0
+    {example}
     """
 
     def _directions(self) -> NDArray[np.float64]:

@@ -141,7 +141,7 @@ def vtr_mistake_bound(
             return math.e / (math.e - 1) * (total + extra) - m * eps / 2
 
         if best == math.inf or excess(int(best)) < 0.0:  # otherwise this l* does not improve the bound
-            best = min(best, _largest(excess))
+            best = min(best, _largest(excess, best))
     return best
 
 
@@ -170,19 +170,24 @@ def _filled(m: int, values: list[float], sizes: list[int], levels: int) -> float
     total, left = 0.0, float(m)
     rest = values[levels - 1]
     for value, size in sorted(zip(values[: levels - 1], sizes[: levels - 1], strict=True), reverse=True):
+        if left == 0.0:
+            break
         total += max(value, rest) * min(left, size)
         left -= min(left, size)
     return total + left * rest
 
 
-def _largest(excess: Callable[[int], float]) -> float:
-    """The largest m with excess(m) ≥ 0, for a function that ends below 0; infinite if m would exceed 2^89."""
+def _largest(excess: Callable[[int], float], beyond: float = math.inf) -> float:
+    """The largest m with excess(m) ≥ 0, for a function that ends below 0; infinite if m would exceed 2^89.
+
+    ``beyond`` is known to be too large.
+    """
     upper = 1
-    while excess(upper) >= 0.0:
+    while upper < beyond and excess(upper) >= 0.0:
         upper *= 2
         if upper > 2**90:
             return math.inf
-    lower = upper // 2
+    lower, upper = upper // 2, int(min(upper, beyond))
     while upper - lower > 1:
         middle = (lower + upper) // 2
         lower, upper = (middle, upper) if excess(middle) >= 0.0 else (lower, middle)

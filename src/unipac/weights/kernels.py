@@ -32,7 +32,7 @@ from unipac._jit import jit
     LOWER_CENTRES, UPPER_CENTRES, GROWN, SHRUNK,
 ) = range(15)  # fmt: skip
 """Places in the array of totals: t; Σ w, Σ w r, Σ w², Σ w (r − f), Σ of the doubly robust terms; the same of the
-other policy; Σ G of both sides; and between which numbers the products of the factors can be."""
+other policy; Σ G of both sides; and bounds on the products of the factors."""
 
 TOTALS = 15
 CLOSEST = 0.98
@@ -58,7 +58,7 @@ def add(
     products: Array,
     logs: Array,
 ) -> None:
-    """Take rounds: weights, rewards in [0, 1], weights of the other policy (or none), guesses (or none), bounds W.
+    """Take rounds: weights, rewards in [0, 1], bounds W; weights of the other policy and guesses may be empty.
 
     ``rooms`` are 0.98/l − g for the bets l.
     """
@@ -91,10 +91,10 @@ def add_one(
     products: Array,
     logs: Array,
 ) -> None:
-    """Take one round, of weights w and v, and of guesses f(A), Σ π f of the first and Σ π f of the second policy.
+    """Take one round with weights w and v, a guess f(A), and the means Σ π f of the first and the second policy.
 
-    If it is not guided, the guess is the mean reward so far, as the weights have it. If the last is NaN, the second
-    policy is what was decided, v = 1: it needs no guess, so that z is 0 there. The centre must not know f(A).
+    Without ``guided``, the guess is the weighted mean reward so far. If ``second`` is NaN, the second policy is what
+    was decided, v = 1, which needs no guess: its z is 0. The centre must not depend on f(A).
     """
     most = 2.0 if two else 1.0
     if guided:
@@ -205,7 +205,7 @@ def bet_on(
     before: Array,
     after: Array,
 ) -> float:
-    """Write the log of the wealth of bets that a mean is above 0, after one more round; the log of the mixture.
+    """Write the log wealth of bets that a mean is above 0, after one more round; returns the log of their mixture.
 
     Given the past, x >= −2 has a mean of at most 0, and z >= −W the mean 0; ``scale`` is 1/W, and ``rooms`` are
     0.98/l − 2. Then the mixture is a nonnegative supermartingale.

@@ -3,7 +3,7 @@
     before the data: bets l_1 > ... > l_K with prior weights c_k
     in each round, on each side, where no weight can be above W:
         θ_k = min(1, (0.98/l_k − g)/W)
-        wealth_k *= 1 + l_k (u + θ_k z − G)              # kernels.py: what u, z and G are
+        wealth_k *= 1 + l_k (u + θ_k z − G)              # kernels.py defines u, z and G
     lower(α): the least mean m with Σ_k c_k wealth_k exp(l_k (Σ G − t m)) < 1/α
 
 docs/weights.md has the theorem and its proof.
@@ -70,7 +70,7 @@ class RunningMean:
         largest_weight: W, a bound on all weights, announced before the data (1/p for a policy that may take any
             action with the least propensity p). Without it, and without ``largest`` in `add`, the bounds hold for any
             weights, but are much wider where rewards are rare. A larger weight is refused.
-        difference: whether to bound the value of the policy minus that of another one, whose weights are told too.
+        difference: whether to bound the value of the policy minus that of another one, whose weights ``add`` takes too.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -133,7 +133,7 @@ class RunningMean:
 
         Raises:
             ValueError: if a weight is negative or above the largest one, a reward outside its range, or something is
-                missing; nothing has been taken then.
+                missing; then no round was taken.
         """
         given, guided = other is not None, guess is not None
         words = "the weight of the other policy" if self.difference else "left out: this is not a difference"
@@ -184,7 +184,7 @@ class RunningMean:
         kernels.add_one(w, r, v, f, m, n, self.difference, guided, W, self._bets, self._rooms, *self._state)
 
     def change(self, weight: float, reward: float, other: float, largest: float) -> Change:
-        """What taking one round of a difference changes, for ``unipac._atomic.commit``; nothing is taken yet."""
+        """The change that takes one round of a difference, for ``unipac._atomic.commit``; nothing is taken yet."""
         told = weight, self._one_scaled("reward", reward), other, 0.0, 0.0, 0.0, True, False, largest
         return (kernels.add_one, *told, self._bets, self._rooms, *self._state)
 

@@ -85,14 +85,14 @@ def test_bounds_and_certificates_hold_in_many_runs(delta):
 @pytest.mark.parametrize("regularization", [1.0, 16.0])
 def test_a_quarter_of_the_radius_does_not_hold(regularization):
     """Negative control: regressions are off by more than a quarter of what they may be."""
-    failures, _ = failing_runs(40, 0.1, episodes=150, factor=0.25, regularization=regularization)
-    assert is_rejected(failures["regressions"], 40, 0.1)
+    failures, _ = failing_runs(20, 0.1, episodes=150, factor=0.25, regularization=regularization)
+    assert is_rejected(failures["regressions"], 20, 0.1)
 
 
 def test_values_show_it_too():
     """Negative control: an agent that plays with a quarter of the radius, λ = 16, has V̂ below V*."""
-    failures, _ = failing_runs(40, 0.1, episodes=150, scale=0.25, regularization=16.0)
-    assert is_rejected(failures["upper"], 40, 0.1)
+    failures, _ = failing_runs(20, 0.1, episodes=150, scale=0.25, regularization=16.0)
+    assert is_rejected(failures["upper"], 20, 0.1)
 
 
 def walk(agent, judge, episodes, seed, ends=True):

@@ -31,7 +31,7 @@ WITHOUT_LEVELS = {
 
 
 @pytest.mark.parametrize("case", WITHOUT_LEVELS)
-@pytest.mark.parametrize("episodes", [200, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("episodes", [120, pytest.param(600, marks=pytest.mark.slow)])
 def test_agent_is_what_its_pseudo_code_says(episodes, case):
     values.check_is_its_pseudo_code(unipac.MonotoneLSVI, case, episodes)
 

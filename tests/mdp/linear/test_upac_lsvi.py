@@ -19,7 +19,7 @@ from unipac.mdp.tabular.counting.kl import kl_upper
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("episodes", [200, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("episodes", [120, pytest.param(600, marks=pytest.mark.slow)])
 def test_agent_is_what_its_pseudo_code_says(episodes, case):
     values.check_is_its_pseudo_code(unipac.UPACLSVI, case, episodes)
 

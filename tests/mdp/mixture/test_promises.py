@@ -32,10 +32,9 @@ def test_promises(case, word):
 
 
 @pytest.mark.parametrize("stages", [0, 2])
-@pytest.mark.parametrize("way", any_checks.WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_copies_and_files_go_on_alone(case, way, stages, tmp_path):
-    mdp_checks.check_goes_on(case, way, tmp_path, stages)
+def test_copies_and_files_go_on_alone(case, stages, tmp_path):
+    mdp_checks.check_goes_on(case, any_checks.WAYS, tmp_path, stages)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -160,7 +160,7 @@ class LevelledAgent(BanditAgent):
         return self._held(levels)
 
     def _make_room(self, x: Array | None = None, times: int = 1) -> None:
-        """Let the stack have room for the next level, and for all that ``times`` rounds with x can open."""
+        """Make room in the stack for the next level, and for all levels that ``times`` rounds with x can open."""
         levels = self._stack
         needed = top(levels) + 1
         if x is not None:
@@ -199,7 +199,7 @@ class LevelledAgent(BanditAgent):
     def _learn(
         self, x: Array, y: float, level: int, times: int, noise: float | None = None, known: bool = False
     ) -> Step:
-        """The step that learns a round; ``known``: no other action was chosen since its decision."""
+        """The step that learns a round; ``known`` if no other action was chosen since its decision."""
         if times > 1:
             check_growth(times, self.regularization, self.action_norm)
             self._make_room(x, times)

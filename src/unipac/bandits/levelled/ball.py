@@ -2,8 +2,8 @@
 
     ucb(x) = max{⟨x, θ⟩: ‖θ − w‖_Σ ≤ β, ‖θ‖ ≤ S},  lcb(x) the minimum
 
-μ* is in both, so in what they share: what is certified with the ellipsoid stays true and becomes smaller. It costs d³
-and a bisection for each action.
+μ* is in both, so it is in their intersection: certificates stay true and become smaller. It costs d³ and a bisection
+for each action.
 
 Every mixture (1 − t)(‖θ − w‖²_Σ − β²) + t (‖θ‖² − S²) ≤ 0 of their inequalities is an ellipsoid that holds both, with
 a closed-form maximum; the least of these over t is the answer (strong duality). At that t its maximiser lies on both
@@ -28,7 +28,7 @@ BISECTIONS = 90
 
 
 def bounds(rows: Array, radius: float, norm: float, X: Array) -> tuple[Bounds, bool]:
-    """The bounds of every row of X; whether ellipsoid and ball meet: if not, no parameter is left."""
+    """The bounds of every row of X, and whether ellipsoid and ball meet; if not, no parameter is left."""
     out = np.empty((4, len(X)))
     meets = bound_all(rows, radius, norm, X, out)
     return (out[0], out[1], out[2], out[3]), meets
@@ -91,7 +91,7 @@ def _mixed(
     a: float,
     b: float,
 ) -> tuple[float, float, bool]:
-    """Over a (‖θ − w‖²_Σ − β²) + b (‖θ‖² − S²) ≤ 0: max ⟨x, θ⟩, ‖θ‖² of the maximiser, whether not empty."""
+    """Over a (‖θ − w‖²_Σ − β²) + b (‖θ‖² − S²) ≤ 0: max ⟨x, θ⟩, ‖θ‖² at the maximum, whether there are such θ."""
     slack = a * beta * beta + b * norm * norm
     mean = 0.0
     width2 = 0.0

@@ -1,4 +1,4 @@
-"""Which radius each set of an agent has: the formulas of ``theory.radii``, compiled, and shares of δ."""
+"""The radius of each confidence set of an agent: compiled formulas of ``theory.radii``, and shares of δ."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@
 
 Given the start of a phase its design is fixed; only pairs with the best arm matter. Rounding up makes ‖x‖²_{V⁻¹}
 at most v/N, so a pair is known up to 2 e_l: the best arm stays, what is left has a gap of at most 4 e_l. While
-rewards of a phase are outstanding, choices go on through the same plan; it is the first rewards of each arm, as many
-as planned, that count. A forgotten pull is handed out again.
+rewards of a phase are outstanding, choices go on through the same plan. Of each arm the first rewards count, as many
+as planned. A forgotten pull is handed out again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class PhasedElimination(BanditAgent):
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """An agent for the arms of an instance, with its noise and norm unless they are given."""
+        """An agent for the arms of an instance, with its noise and norm, unless you pass others."""
         fits = isinstance(instance, BanditInstance) and instance.actions is not None
         check.require(fits, "instance", "a BanditInstance with fixed actions", instance)
         return cls(**{"arms": instance.actions, "noise": instance.noise, "norm": instance.norm, **parameters})
@@ -117,7 +117,7 @@ class PhasedElimination(BanditAgent):
         return Verdict(k, int(self.state.number[0]), mean, width, ucb, lcb, float(self.state.gaps[k]), False)
 
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> phases.Phases:
-        """A reward counts for the first arm like x that its plan leaves room for: equal arms are one to it."""
+        """A reward counts for the first arm equal to x whose plan has room for it: equal arms are one arm."""
         state: phases.Phases = self.state
         room = (self._arms == x).all(axis=1) & (state.counts < state.plan)
         if level != state.number[0] or not room.any():

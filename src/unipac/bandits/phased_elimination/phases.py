@@ -1,4 +1,4 @@
-"""The phases of PhasedElimination: the plan of each, what was known before it, and whom it leaves.
+"""The phases of PhasedElimination: the plan of each, what was known before it, and which arms it leaves.
 
 A phase has a plan, how often to pull every arm. Its pulls are handed out one by one; rewards may come late or never.
 """
@@ -24,7 +24,7 @@ TOLERANCE = 0.05
 
 
 class Saved(NamedTuple):
-    """The present phase and the one before, which tells what is known."""
+    """The present phase, and the one before, whose estimates are in use."""
 
     number: Counts
     """(1,): l."""
@@ -50,11 +50,11 @@ class Phases(NamedTuple):
     plan: Counts
     """(n,): how often this phase pulls each arm; zero if one arm is left."""
     gaps: Array
-    """(n,): what each arm can lose, proven."""
+    """(n,): a proven bound on what each arm loses."""
 
 
 class Planner:
-    """Plans phases and eliminates; what a phase asks for again is kept."""
+    """Plans phases and eliminates arms; it keeps the last fit and the last design, which a phase needs again."""
 
     def __init__(self, arms: Array, delta: float, noise: float, norm: float) -> None:
         self.arms, self.delta, self.noise, self.norm = arms, delta, noise, norm
@@ -100,7 +100,7 @@ class Planner:
         raise ValueError("the phases are not those of any data")
 
     def added(self, state: Phases, arms: Counts, rewards: Array) -> Phases:
-        """With rewards of arms, within the plan; the next phase when all have come."""
+        """The phase with more rewards of arms, within its plan; the next phase once all have come."""
         sums, counts = state.sums.copy(), state.counts.copy()
         _count(sums, counts, arms, rewards)
         if (counts < state.plan).any():
@@ -144,7 +144,7 @@ def next_arm(state: Phases, pending: Collection[Decision]) -> int:
 
 
 def arms_ahead(state: Phases, pending: Collection[Decision], most: int) -> Counts:
-    """The arms to pull next, at most so many and at least one; all before the phase ends if none is outstanding."""
+    """The arms to pull next, from 1 to ``most``; up to the end of the phase if no reward is outstanding."""
     if not state.plan.any():
         return np.full(most, state.active.argmax())
     if pending:
@@ -155,7 +155,7 @@ def arms_ahead(state: Phases, pending: Collection[Decision], most: int) -> Count
 
 @jit
 def pull(arms: Counts, y: Array, gaps: Array, index: Counts, certificate: Array, reward: Array) -> None:
-    """Write what pulls of arms bring."""
+    """Record pulls of arms: index, certificate and reward."""
     for t in range(len(arms)):
         k = arms[t]
         index[t], certificate[t], reward[t] = k, gaps[k], y[t, k]

@@ -6,7 +6,7 @@ capabilities, and writes four methods:
     _empty()                     the state before the first round, a named tuple of arrays
     _bounds(X)                   mean, width, ucb and lcb of every row of X, each (n,)
     _choose(X)                   (row, level): the choice of the next round
-    _learn(x, y, level, times)   what learning a reward takes; ``level`` is that of the decision, 0 for a logged round
+    _learn(x, y, level, times)   the step that learns a reward; ``level`` is that of the decision, 0 for a logged round
 
 ``_learn`` changes nothing. It checks and prepares, and returns a new state, or (kernel, arguments): a compiled function
 that writes into the arrays of the state. The protocol counts the round and learns it in one ``commit``: whatever is
@@ -69,15 +69,15 @@ class BanditAgent(Agent):
     draws = False
     """Whether choices depend on random numbers; those of decision k are drawn from (seed, k)."""
     single_regression = False
-    """Whether it is one compiled regression on all data and nothing else; a class that derives from it says so anew."""
+    """Whether it is a single compiled regression on all data; a derived class must declare this again."""
     _least_noise = 0.0
-    """No round may have less noise; where ``weighs``."""
+    """The least noise that a round may have, where ``weighs``."""
     only_dim: ClassVar[int | None] = None
-    """The one dimension that it is made for, if not any."""
+    """The only dimension that it supports; None if it supports all."""
     learns_in: ClassVar[tuple[str, ...]] = ("state",)
     """The attributes that hold what was learned."""
     _several = False
-    """Whether it was told several values of ζ: traces then say which one was assumed."""
+    """Whether it has several values of ζ; traces then say which one was assumed."""
     bounded_noise: ClassVar[bool] = False
     """Whether ``noise`` bounds the noise itself, not its sub-Gaussian scale."""
 
@@ -116,7 +116,7 @@ class BanditAgent(Agent):
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """An agent that fits an instance: its dimension, noise and norm, unless they are given.
+        """An agent with the dimension, noise and norm of an instance, unless you pass others.
 
         ``rounds`` is for algorithms that must know their ``total_rounds``, ``seed`` for those that draw.
         """
@@ -130,7 +130,7 @@ class BanditAgent(Agent):
 
     @property
     def consistent(self) -> bool:
-        """False once a lower bound exceeded an upper one, or what the norms allow: then an assumption does not hold."""
+        """False once a lower bound exceeded an upper one or what the norms allow, so that some assumption is wrong."""
         return self._ledger.consistent
 
     @property
@@ -149,7 +149,7 @@ class BanditAgent(Agent):
         return []
 
     def mistake_bound(self, eps: float) -> float:
-        """With probability 1 − δ, for all ε at once, no more rounds have a gap above ε; perhaps infinite."""
+        """With probability 1 − δ, for all ε at once, at most this many rounds have a gap above ε; or infinity."""
         check.positive("eps", eps)
         return math.inf
 
@@ -198,7 +198,7 @@ class BanditAgent(Agent):
         times: SupportsIndex = ONCE,
         noise: SupportsFloat | None = None,
     ) -> None:
-        """Learn the reward of a decision, given as such or by its id, now or later, in any order.
+        """Learn the reward of a decision, or of the decision with this id, now or later, in any order.
 
         With ``times`` it counts as that many rounds with this action and this reward, in one exact step, where
         ``counts_many``; for the bounds to stay valid it must then be their mean, or free of noise. With ``noise``,
@@ -231,7 +231,7 @@ class BanditAgent(Agent):
         Bounds stay valid if the rounds come in the order in which they were taken, each action was chosen
         without knowledge of its own noise, and none was left out or kept because of its reward. With ``levels``,
         (m,), those of the decisions, the rounds are ones that an equal agent decided: then the same is learned, bit
-        for bit, as by its updates in this order. ``late``, (m,): which rewards came after that of a younger one.
+        for bit, as by its updates in this order. ``late``, (m,), marks rewards that came after those of younger ones.
         """
         many.absorb(self, actions, rewards, noise, levels, late)
 
@@ -246,7 +246,7 @@ class BanditAgent(Agent):
         truth: ArrayLike | None = None,
         noise: ArrayLike | None = None,
     ) -> Trace:
-        """Choose and learn for T rounds, traced: the same as a loop of choose and update, compiled where it can be.
+        """Choose and learn for T rounds, and trace them: a loop of choose and update, compiled where possible.
 
         Args:
             actions: (T, n, d), or (n, d) if every round offers the same actions; or an instance from
@@ -313,11 +313,11 @@ class BanditAgent(Agent):
         return self._learn(np.array(waiting.action), value, waiting.level, times)
 
     def _absorb(self, X: Array, y: Array) -> None:
-        """Learn logged rounds from checked arrays, and count them; asked of a twin."""
+        """Learn logged rounds from checked arrays, and count them; it is called on a twin of the agent."""
         many.learn_rounds(self, X, y, None, None)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
-        """Rounds on checked arrays, into a trace; counts them."""
+        """Play rounds on checked arrays, write them into a trace, and count them."""
         many.play_rounds(self, X, y, truth, trace, None)
 
     def _covers(self, truth: Array, X: Array) -> bool:
@@ -346,7 +346,7 @@ class BanditAgent(Agent):
         return True
 
     def _own_what_is_learned(self) -> None:
-        """Have arrays of its own for all that learning writes into."""
+        """Copy all arrays that learning writes into, so that no other agent shares them."""
         self.state = copied(self.state)
 
     def _refute(self) -> None:

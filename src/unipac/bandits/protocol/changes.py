@@ -93,7 +93,7 @@ def given_up(agent: BanditAgent, id_: int) -> list[Change]:
 
 
 def learned(agent: BanditAgent, step: Step, times: int) -> list[Change]:
-    """What a step of ``_learn`` changes, that of the count with it."""
+    """What a step of ``_learn`` changes, including the count of rounds."""
     ledger = agent._ledger
     if ledger.played:
         ledger.book()

@@ -25,7 +25,7 @@ LARGEST_LEVEL = 2**31
 
 
 def refutation(agent: Any) -> str:
-    """What a refutation refutes, all of it together, and what to do."""
+    """The warning after a refutation: the assumptions, not all of which can be right, and what to do."""
     zeta, told = agent._answered(), agent.reward_range
     linear = "linear rewards" if not zeta else f"rewards that are linear within misspecification={zeta:g}"
     known = [f"{name}={getattr(agent, name):g}" for name in ("noise", "norm") if hasattr(agent, name)]
@@ -66,7 +66,7 @@ class Ledger:
         self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
 
     def take_new_ids(self) -> None:
-        """Take a new identity: ids of its decisions from here on are those of no other ledger."""
+        """Take a new identity: from here on no other ledger has the ids of its decisions."""
         self.first_id = self.next_id = secrets.randbits(62)  # collisions are negligible
 
     @property
@@ -84,7 +84,7 @@ class Ledger:
         return self._ranks.get(id_, id_ - self.first_id)
 
     def overtake(self) -> None:
-        """Rewards of younger decisions than all that are pending were learned."""
+        """Note that rewards were learned of decisions younger than all pending ones."""
         self.newest = self.next_id - self.first_id
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> tuple[int, bool]:
@@ -111,7 +111,7 @@ class Ledger:
         return other
 
     def number(self) -> int:
-        """Counts decisions: the draws of each come from (seed, number)."""
+        """How many decisions were made; the draws of the next one come from (seed, number)."""
         return self.rounds + len(self.pending) + self.surplus
 
     def waiting(self, decision: Decision | SupportsIndex) -> Decision:
@@ -128,7 +128,7 @@ class Ledger:
         return waiting
 
     def adopt(self, decision: Decision, certified: bool) -> int:
-        """Take over a decision of an equal agent, which is certified unless refuted; its id here."""
+        """Take over a decision of an equal agent, certified unless refuted, and return its id here."""
         if certified and not decision.certified:
             self.sound = False
         id_ = self.next_id
@@ -174,7 +174,7 @@ class Ledger:
         action_norm: float,
         certified: bool,
     ) -> None:
-        """Take over what was saved; a ``ValueError`` or ``KeyError`` if it cannot be."""
+        """Take over what was saved; raise a ``ValueError`` or ``KeyError`` if nothing could have led to it."""
         most = check.LARGEST_COUNT
         self.counted = check.count("rounds", progress["rounds"], least=0, most=most)
         self.surplus = check.count("surplus", progress["surplus"], least=-self.counted, most=most)

@@ -119,7 +119,7 @@ def instance_rounds(
     rounds: SupportsIndex | None,
     start: SupportsIndex | None,
 ) -> tuple[int, int]:
-    """How many rounds to play and from which on, checked; warns if the instance is not what the agent assumes."""
+    """Check how many rounds to play and where to begin; warn if the instance is not what the agent assumes."""
     fits = isinstance(instance, BanditInstance) and instance.dim == agent.dim
     check.require(fits, "instance", f"a BanditInstance with dim {agent.dim}", instance)
     if rounds is None:
@@ -151,7 +151,7 @@ def _play_pieces(
     *,
     to_the_end: bool = False,
 ) -> bool:
-    """Play rounds of an instance, into a trace from ``done`` on; until a fork waits, and whether all are played."""
+    """Play rounds of an instance into a trace, from ``done`` on, until a fork waits; returns whether all are played."""
     for offered in pieces:
         check_norms("actions of the instance", offered.actions, agent.action_norm)
         noise = None
@@ -179,7 +179,7 @@ def play_arrays(
     noise: ArrayLike | None,
     truth: ArrayLike | None,
 ) -> Trace:
-    """Play rounds that are given as arrays; there are gaps in the trace where means or truth tell them."""
+    """Play rounds from arrays; the trace has ``gap`` if the means or the truth are known."""
     X, y = offered_rounds(actions, rewards, agent.dim, agent.action_norm)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape[:1])
     mu = truth_vector(truth, agent.dim)
@@ -208,7 +208,7 @@ def _write_gaps_of(trace: Trace, means: Array | None, played: int) -> None:
 def _play_checked(
     agent: BanditAgent, X: Array, y: Array, truth: Array, trace: Trace, noise: Array | None
 ) -> None:
-    """By the agent's own ``_play``, or one round after the other if each has its own noise."""
+    """Play by the agent's own ``_play``, or one round after the other if each has its own noise."""
     agent._ledger.late, before = False, agent.rounds
     try:
         if noise is None:

@@ -19,7 +19,7 @@ class _Chosen(NamedTuple):
     """What is known of an action that was chosen."""
 
     id: int
-    """Names the decision when its reward comes; no other decision of any agent has it."""
+    """The name of the decision when its reward comes; no other decision of any agent has it."""
     index: int  # type: ignore[assignment]  # it hides a method of tuples
     """Row of the chosen action."""
     action: Array
@@ -63,11 +63,11 @@ class Decision(_Chosen):
     misspecification: float | None = None
     """ζ: the certificate holds if rewards are linear within this; None if it is not known.
 
-    It is no entry of the tuple: what a deployment makes of a decision does not tell it.
+    It is not an entry of the tuple: a copy of the entries loses it, and ``under`` sets it again.
     """
 
     def under(self, zeta: float | None) -> Decision:
-        """This decision, told under which ζ its certificate holds."""
+        """This decision, with the ζ under which its certificate holds."""
         if zeta is not None:
             object.__setattr__(self, "misspecification", zeta)
         return self
@@ -154,19 +154,19 @@ class Trace:
     """
 
     index: NDArray[np.int64]
-    """Which action was taken."""
+    """The row of the action taken."""
     level: NDArray[np.int64]
     """The level of each round, as in ``Decision``."""
     certificate: Array
-    """How much worse than the best the choice could be, proven; NaN where nothing is."""
+    """A proven bound on how much worse than the best the choice is; NaN where nothing is proven."""
     reward: Array
-    """What it brought."""
+    """The reward of the action taken."""
     gap: Array | Any = None  # None where it is not known; Any spares users a check that most never need
     """Expected loss against the best action, where the instance or ``truth`` tells it."""
     covered: NDArray[np.bool_] | None = None
     """Whether ``truth`` was in all confidence sets at the time of the choice, where it was given."""
     misspecification: Array | None = None
-    """ζ: each certificate holds if rewards are linear within this, where several were told."""
+    """ζ: each certificate holds if rewards are linear within this; None unless the agent has several."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -216,7 +216,7 @@ def agent_table(title: str, facts: Mapping[str, Any], levels: Sequence[Level]) -
 
 
 def empty_trace(length: int, *, gap: bool, covered: bool, several: bool) -> Trace:
-    """A trace to be filled; ``several``: the agent was told several values of ζ."""
+    """A trace to be filled; ``several`` if the agent has several values of ζ."""
     return Trace(
         index=np.empty(length, dtype=np.int64),
         level=np.empty(length, dtype=np.int64),

@@ -1,7 +1,7 @@
 """Ridge regressions that are evaluated one at a time, for algorithms whose choice is not compiled.
 
 The state is a stack as in ``linalg.levels``; here it has entries 0, 1, ..., and the algorithm says which of them learn
-from a round. To files go the factors; log-determinants follow from them.
+from a round. Files hold the factors; log-determinants follow from them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MISSING = -1
 
 
 def regressions(count: int, dim: int, regularization: float) -> Levels:
-    """So many of them, without data."""
+    """So many regressions without data."""
     require_room("dim", f"{count} regressions", 8 * count * dim * (dim + 2))
     levels = stack.empty(count, dim, regularization)
     for rows in levels.rows:
@@ -79,7 +79,7 @@ def restored(
 ) -> Levels:
     """The regressions of a file; a ``ValueError`` if no data could have led to them.
 
-    ``weights``, (S,), are what their rounds weigh in all, if they do not weigh 1 each.
+    ``weights``, (S,), are the total weights of their rounds, if a round does not weigh 1.
     """
     S = len(saved.size)
     shapes = saved.rows.shape == (S, dim, dim + 2) and saved.rotations.shape == (S,)
@@ -140,7 +140,7 @@ class RegressionsAgent(BanditAgent):
         )
 
     def _fixed_design(self, p: float) -> float:
-        """The radius of one side of one direction, if the actions do not depend on the noise; fails with p."""
+        """The radius of one side of one direction, if actions do not depend on the noise; its bound fails with p."""
         return fixed_design(p, noise=self.noise, norm=self.norm, regularization=self.regularization)
 
     def _insertion(self, entries: Sequence[int], x: Array, y: float, times: int) -> Step:

@@ -26,7 +26,7 @@ Rows = NDArray[np.intp]
 
 @agent
 class EliminatingAgent(RegressionsAgent):
-    """Decides by going down; certifies by what was passed on the way.
+    """Decides on the way down through levels; certifies by those that it passed.
 
     {parameters}
     """
@@ -38,7 +38,7 @@ class EliminatingAgent(RegressionsAgent):
         raise NotImplementedError
 
     def _gap(self, passed: Any, X: Array, k: int) -> float:
-        """What a passed level proves of the gap of row k."""
+        """The bound on the gap of row k that a passed level proves."""
         raise NotImplementedError
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
@@ -54,7 +54,7 @@ class EliminatingAgent(RegressionsAgent):
 
 
 class Stage(NamedTuple):
-    """A stage on the way down: the rows it got, their means, and by how much these may be wrong."""
+    """A stage on the way down: the rows that reached it, their means, and bounds on the errors of these."""
 
     alive: Rows
     mean: Array
@@ -63,7 +63,7 @@ class Stage(NamedTuple):
 
 @agent
 class StagedAgent(EliminatingAgent):
-    """Goes down the stages of T rounds, a known number; on each of them every action is bounded by itself.
+    """Goes down the stages for a known number T of rounds; each stage bounds every action by itself.
 
         stage s = 1, ..., ⌈½ log₂ T⌉ + 1, A = D_t; means and errors w of stage s on A
           all w ≤ 1/√T, or the last stage: play argmax ucb, no stage learns
@@ -94,7 +94,7 @@ class StagedAgent(EliminatingAgent):
         return 0, self._entries()
 
     def _stage(self, stage: int, X: Array, failure: float) -> tuple[Array, Array]:
-        """Means of the rows of X in a stage, and errors that one side of one of them exceeds with that probability."""
+        """Means of the rows of X in a stage, and their errors; each side of each fails with probability ``failure``."""
         raise NotImplementedError
 
     def _bounds(self, X: Array) -> tuple[Array, Array, Array, Array]:

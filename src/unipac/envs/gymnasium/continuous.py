@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from unipac import _checks as check
+from unipac.envs.gymnasium.inputs import checked_action, checked_options, mdp_of
 from unipac.envs.mdps.continuous import ContinuousMDP, continuous_swim, random_continuous
 
 CONTINUOUS: dict[str, Callable[..., ContinuousMDP]] = {
@@ -44,13 +44,7 @@ class ContinuousMDPEnv(gymnasium.Env[NDArray[np.float64], np.int64]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's declaration
 
     def __init__(self, mdp: ContinuousMDP | str, *, render_mode: str | None = None, **arguments: Any) -> None:
-        check.require(render_mode is None, "render_mode", "None", render_mode)
-        if isinstance(mdp, str):
-            mdp = CONTINUOUS[check.one_of("mdp", mdp, tuple(CONTINUOUS))](**arguments)
-        else:
-            check.require(isinstance(mdp, ContinuousMDP), "mdp", "a ContinuousMDP or the name of one", mdp)
-            check.require(not arguments, "arguments", "given with a name only", arguments)
-        self.mdp = mdp
+        self.mdp = mdp = mdp_of(ContinuousMDP, CONTINUOUS, mdp, render_mode, arguments)
         self.render_mode = None
         shape = (mdp.n_coordinates,)
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, shape, dtype=np.float64)
@@ -62,19 +56,15 @@ class ContinuousMDPEnv(gymnasium.Env[NDArray[np.float64], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
         """Begin an episode at the first state of the MDP, or as in ``options={"state": s}``."""
-        options = options or {}
-        unknown = sorted(map(str, options.keys() - {"state"}))
-        check.require(not unknown, "options", "a dict with at most the key 'state'", options)
-        state = self.mdp._state("state", options["state"]) if "state" in options else self.mdp.initial
+        given = checked_options(options)
+        state = self.mdp._state("state", given["state"]) if "state" in given else self.mdp.initial
         super().reset(seed=seed)
         self._state, self._stage = state.copy(), 1
         return self._state.copy(), {"stage": 1}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Take an action."""
-        if self._stage > self.mdp.horizon:
-            raise gymnasium.error.ResetNeeded("reset the environment before the first step of an episode")
-        chosen = check.count("action", action, least=0, most=self.mdp.n_actions - 1)
+        chosen = checked_action(self.mdp, self._stage, action)
         reward, self._state = self.mdp.sample(self._stage, self._state, chosen, self.np_random)
         self._stage += 1
         return self._state.copy(), reward, self._stage > self.mdp.horizon, False, {"stage": self._stage}

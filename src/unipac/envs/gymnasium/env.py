@@ -15,6 +15,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac.envs.catalogue import MDPS
+from unipac.envs.gymnasium.inputs import checked_action, checked_options, mdp_of
 from unipac.envs.mdps.finite_mdp import FiniteMDP
 
 
@@ -50,13 +51,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's declaration
 
     def __init__(self, mdp: FiniteMDP | str, *, render_mode: str | None = None, **arguments: Any) -> None:
-        check.require(render_mode is None, "render_mode", "None", render_mode)
-        if isinstance(mdp, str):
-            mdp = MDPS[check.one_of("mdp", mdp, tuple(MDPS))](**arguments)
-        else:
-            check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP or the name of one", mdp)
-            check.require(not arguments, "arguments", "given with a name only", arguments)
-        self.mdp = mdp
+        self.mdp = mdp = mdp_of(FiniteMDP, MDPS, mdp, render_mode, arguments)
         self.render_mode = None
         self.observation_space = gymnasium.spaces.Discrete(mdp.n_states)
         self.action_space = gymnasium.spaces.Discrete(mdp.n_actions)
@@ -67,12 +62,10 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
         """Begin an episode; the first state is drawn, or given as ``options={"state": s}``."""
-        options = options or {}
-        unknown = sorted(map(str, options.keys() - {"state"}))
-        check.require(not unknown, "options", "a dict with at most the key 'state'", options)
+        given = checked_options(options)
         state = None
-        if "state" in options:
-            state = check.count("state", options["state"], least=0, most=self.mdp.n_states - 1)
+        if "state" in given:
+            state = check.count("state", given["state"], least=0, most=self.mdp.n_states - 1)
             check.require(not self.mdp.terminal[state], "state", "one that is not terminal", state)
         super().reset(seed=seed)
         self._state = self._draw(self.mdp.initial) if state is None else state
@@ -81,9 +74,7 @@ class LinearMDPEnv(gymnasium.Env[np.int64, np.int64]):
 
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Take an action; see the class for the end of the episode."""
-        if self._stage > self.mdp.horizon:
-            raise gymnasium.error.ResetNeeded("reset the environment before the first step of an episode")
-        chosen = check.count("action", action, least=0, most=self.mdp.n_actions - 1)
+        chosen = checked_action(self.mdp, self._stage, action)
         here = (self._stage - 1, self._state, chosen)
         self._state = self._draw(self.mdp.transitions[here])
         reward = float(self.mdp.rewards[here])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
-from unipac.experiments.paper.measures import late_share, mean_regret, numbers
+from unipac.experiments.paper.measures import compared_regret, late_share, numbers
 from unipac.experiments.results import Results
 
 _RUNS = ("simplex dim=4", "simplex dim=6", "RiverSwim 3 x 3")
@@ -33,14 +34,7 @@ def _e18(full: bool) -> Mapping[str, Any]:
 
 
 def _e18_predictions(results: Results) -> list[Finding]:
-    def compared(claim: str, agent: str, against: str, most: float) -> Finding:
-        ratios = [mean_regret(results, agent, i) / mean_regret(results, against, i) for i in _RUNS]
-        return Finding(
-            f"Expected from pilot runs: {claim}.",
-            all(ratio <= most for ratio in ratios),
-            f"{numbers(ratios)} times, on {', '.join(_RUNS)}.",
-        )
-
+    compared = functools.partial(compared_regret, results, _RUNS)
     late = [late_share(results, "StarLSVI", instance) for instance in _RUNS]
     return [
         compared(

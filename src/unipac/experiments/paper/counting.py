@@ -14,6 +14,10 @@ from unipac.experiments.paper.measures import exponent, largest, numbers, only, 
 from unipac.experiments.results import Results, ends, labels
 
 _ARMS = 7
+_LEVELLED = {
+    "UPACOFUL (mixture)": {"agent": "UPACOFUL", "radius": "mixture"},
+    "NestedOFUL": {"agent": "NestedOFUL"},
+}
 
 
 def _e03(full: bool) -> Mapping[str, Any]:
@@ -95,8 +99,7 @@ def _e04(full: bool) -> Mapping[str, Any]:
         "seeds": 20 if full else 5,
         "rounds": 10**6 if full else 10**5,
         "agents": {
-            "UPACOFUL (mixture)": {"agent": "UPACOFUL", "radius": "mixture"},
-            "NestedOFUL": {"agent": "NestedOFUL"},
+            **_LEVELLED,
             "FLUTE": {"agent": "FLUTE", "radius": "mixture", "bonus_scale": 0.3},
             "NestedFLUTE": {"agent": "NestedFLUTE", "radius": "mixture", "bonus_scale": 0.3},
         },
@@ -193,10 +196,7 @@ def _e05(full: bool) -> Mapping[str, Any]:
     return {
         "seeds": 20 if full else 5,
         "rounds": 10**6 if full else 10**5,
-        "agents": {
-            "UPACOFUL (mixture)": {"agent": "UPACOFUL", "radius": "mixture"},
-            "NestedOFUL": {"agent": "NestedOFUL"},
-        },
+        "agents": _LEVELLED,
         "instances": {
             "random": {"instance": "sphere", "n_actions": 10, "sweep": {"dim": [2, 5]}},
             "adversarial": {"instance": "filling", "levels": 6, "sweep": {"dim": [2, 5]}},

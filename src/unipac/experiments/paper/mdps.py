@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import polars as pl
 from unipac.experiments.experiment import Experiment
 from unipac.experiments.findings import Finding
 from unipac.experiments.paper.measures import (
+    compared_regret,
     largest,
     late_share,
     mean_regret,
@@ -176,14 +178,7 @@ def _predictions_of_radii(results: Results) -> list[Finding]:
 
 
 def _predictions_of_tables(results: Results) -> list[Finding]:
-    def compared(claim: str, agent: str, against: str, most: float) -> Finding:
-        ratios = [mean_regret(results, agent, i) / mean_regret(results, against, i) for i in _TABLE_RUNS]
-        return Finding(
-            f"Expected from pilot runs: {claim}.",
-            all(ratio <= most for ratio in ratios),
-            f"{numbers(ratios)} times, on {' and '.join(_TABLE_RUNS)}.",
-        )
-
+    compared = functools.partial(compared_regret, results, _TABLE_RUNS)
     late = [late_share(results, "CertVI", instance) for instance in _TABLE_RUNS]
     small = _TABLE_RUNS[0]
     named = [mean_regret(results, agent, small) for agent in ("CertVI", "NestedVTR", "UCRLVTR")]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from unipac.experiments.findings import Finding
 from unipac.experiments.results import Results, ends
 
 
@@ -67,6 +68,18 @@ def growth(counts: dict[int, float], since: float) -> float:
 def mean_regret(results: Results, agent: str, instance: str) -> float:
     """The mean regret over the seeds at the end."""
     return mean(ends(only(results.curves, agent=agent, instance=instance)), "regret")
+
+
+def compared_regret(
+    results: Results, instances: Sequence[str], claim: str, agent: str, against: str, most: float
+) -> Finding:
+    """Whether an agent has at most so many times the regret of another one, on each of some instances."""
+    ratios = [mean_regret(results, agent, i) / mean_regret(results, against, i) for i in instances]
+    return Finding(
+        f"Expected from pilot runs: {claim}.",
+        all(ratio <= most for ratio in ratios),
+        f"{numbers(ratios)} times, on {', '.join(instances)}.",
+    )
 
 
 def mean_curve(

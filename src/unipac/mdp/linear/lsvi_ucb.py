@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from unipac import _checks as check
+from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac.linalg.levels import SINGLE
 from unipac.mdp.linear.levelled.agent import LinearAgent
@@ -49,7 +49,7 @@ class LSVIUCB(LinearAgent):
         check=check.count, words="K, for how many episodes the radius is made; nothing is proven beyond"
     )
     moved: ClassVar[Mapping[str, str]] = {
-        "episodes": "K is given as total_episodes, not as episodes",
+        **declare.EPISODES_MOVED,
         "terminates": "terminates is a parameter of MonotoneLSVI, no longer of LSVIUCB",
     }
     radius: str = parameter(

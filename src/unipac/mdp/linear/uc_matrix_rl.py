@@ -66,7 +66,7 @@ class UCMatrixRL(EpisodicAgent):
     delta: float = declare.delta()
     regularization: float = declare.regularization()
     total_episodes: int = parameter(check=check.count, words="K, for how many episodes the radius is made")
-    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
+    moved: ClassVar[Mapping[str, str]] = declare.EPISODES_MOVED
 
     @classmethod
     def _told(cls, mdp: FiniteMDP) -> dict[str, Any]:

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from unipac import _checks as check
-from unipac._agents import agent, parameter
+from unipac._agents import agent
 from unipac.linalg.levels import SINGLE
-from unipac.mdp.mixture.regression.agent import MixtureAgent
+from unipac.mdp.mixture.regression.agent import MixtureAgent, radius_of, scaling_of
 
 
 @agent
@@ -41,13 +40,5 @@ class UCRLVTR(MixtureAgent):
     _rule: ClassVar[int] = SINGLE
     theorem: ClassVar[str] = "regret"
 
-    radius: str = parameter(
-        default="determinant",
-        check=check.choice("mixture", "determinant"),
-        words='"determinant" as in Abbasi-Yadkori et al. (2011) and in the paper, or the smaller "mixture"',
-    )
-    scaling: str = parameter(
-        default="horizon",
-        check=check.choice("span", "horizon"),
-        words='values are scaled to [0, 1] by the range of all sums of rewards ("horizon") or by their own ("span")',
-    )
+    radius: str = radius_of("determinant")
+    scaling: str = scaling_of("horizon")

@@ -73,10 +73,8 @@ class UCBVI(TabularAgent):
     certified = False  # nothing bounds the value of the policy from below
 
     delta: float = declare.delta()
-    total_episodes: int = parameter(
-        check=check.count, words="K, for how many episodes the bonus is made; nothing is proven beyond"
-    )
-    moved: ClassVar[Mapping[str, str]] = {"episodes": "K is given as total_episodes, not as episodes"}
+    total_episodes: int = parameter(check=check.count, words=declare.EPISODES_FOR_BONUS)
+    moved: ClassVar[Mapping[str, str]] = declare.EPISODES_MOVED
     bonus: str = parameter(
         default="bernstein", check=check.choice("hoeffding", "bernstein"), words='"hoeffding" or "bernstein"'
     )

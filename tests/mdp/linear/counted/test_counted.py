@@ -138,14 +138,14 @@ def lower_values(judge, beta, cap):
 
 @pytest.mark.boundscheck
 @pytest.mark.parametrize("horizon", [1, 2])
-@pytest.mark.parametrize("scale", [0.0, 0.1, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("scale", [0.0, pytest.param(0.1, marks=pytest.mark.slow), 0.3, 1.0, 2.0])
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_scaled_bonus_changes_the_policy_alone(name, scale, horizon):
     """Actions as with the scaled radius; bound and certificate are of that policy, with the proven radius.
 
     For two stages that radius says nothing after so few episodes: there, a smaller one takes its place.
     """
-    regularization, episodes, replan = 0.1, 150, "lazy" if horizon == 2 else "always"
+    regularization, episodes, replan = 0.1, 100, "lazy" if horizon == 2 else "always"
     mdp = random_simplex(n_states=2, n_actions=2, dim=2, horizon=horizon, seed=1)
     extra = {"total_episodes": episodes + 1} if name == "LSVIUCB" else {}
     agent = AGENTS[name](

@@ -14,7 +14,7 @@ from unipac.mdp.protocol.plan import Episode
 
 
 @pytest.mark.parametrize("case", star.CASES)
-@pytest.mark.parametrize("episodes", [60, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("episodes", [45, pytest.param(300, marks=pytest.mark.slow)])
 def test_agent_is_what_its_pseudo_code_says(episodes, case):
     star.check_is_its_pseudo_code(case, episodes)
 

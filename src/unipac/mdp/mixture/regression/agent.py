@@ -29,6 +29,18 @@ SUMS = 1e-9
 """How far the sums of kernels may be from 1."""
 
 
+def radius_of(default: str) -> Any:
+    """The parameter β."""
+    words = '"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"'
+    return parameter(default=default, check=check.choice("mixture", "determinant"), words=words)
+
+
+def scaling_of(default: str) -> Any:
+    """The parameter u."""
+    words = 'values are scaled to [0, 1] by their own range ("span"), or by that of all sums of rewards ("horizon")'
+    return parameter(default=default, check=check.choice("span", "horizon"), words=words)
+
+
 @agent
 class MixtureAgent(MixtureInputs):
     """Value-targeted regression; the algorithms derive from it.
@@ -48,16 +60,8 @@ class MixtureAgent(MixtureInputs):
         words="whether θ is the same at all stages: then one regression serves them all",
     )
     regularization: float = declare.regularization()
-    radius: str = parameter(
-        default="mixture",
-        check=check.choice("mixture", "determinant"),
-        words='"determinant" as in Abbasi-Yadkori et al. (2011), or the smaller "mixture"',
-    )
-    scaling: str = parameter(
-        default="span",
-        check=check.choice("span", "horizon"),
-        words='values are scaled to [0, 1] by their own range ("span"), or by that of all sums of rewards ("horizon")',
-    )
+    radius: str = radius_of("mixture")
+    scaling: str = scaling_of("span")
     bonus_scale: float = declare.bonus_scale()
 
     # -- parameters ----------------------------------------------------------------------------
