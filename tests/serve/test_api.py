@@ -15,7 +15,7 @@ from helpers.serving import PLAIN, TABLE
 from unipac.serve import app, config, openapi, tokens
 from unipac.serve.service import Service, opened
 
-ROUTER = {**TABLE, "window": 3600, "max_pending": 50}
+ROUTER = {**TABLE, "window": 3600, "max_pending": 60}
 JSON = {"content-type": "application/json"}
 
 
@@ -213,15 +213,21 @@ def test_watches(client):
 
 
 def test_the_log_is_exported(client):
+    for k in range(3):
+        decide(client, f"log{k}")
+        reward(client, f"log{k}", 0.5)
     lines = client.get("/v1/deployments/router/log").text.splitlines()
     assert json.loads(lines[0])["kind"] == "spec"
     assert [json.loads(line)["seq"] for line in lines] == list(range(len(lines)))
     part = client.get("/v1/deployments/router/log", params={"after": 2, "limit": 3}).text.splitlines()
     assert part == lines[3:6]
     assert client.get("/v1/deployments/router/log", params={"after": -1}).status_code == 422
+    ended = client.get("/v1/deployments/router/log", params={"after": 10**6})
+    assert (ended.status_code, ended.content) == (200, b"")
 
 
 def test_state_and_series(client):
+    decide(client, "series")
     state = client.get("/v1/deployments/router").json()
     assert {
         "spec",

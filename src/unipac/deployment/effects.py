@@ -50,8 +50,9 @@ def decide(d: Deployment, row: Decided) -> list[Change]:
     changes += (
         (setitem, d._entries, key, Entry(decision, row.hash or b"", closes, number, None)),
         (setattr, d, "_decided", d._decided + 1),
-        *d._comparisons.decided(row, d.holdout, linearity.last_misspecification(d._agent)),
     )
+    if d._comparisons.policies:
+        changes += d._comparisons.decided(row, d.holdout, linearity.last_misspecification(d._agent))
     return changes
 
 

@@ -114,6 +114,8 @@ class Held:
 
     def events(self, after: int, limit: int) -> bytes:
         """Events after one, as lines of JSON; those that are on the disk."""
+        if after >= self.log.position().seq:
+            return b""
         rows: Iterator[Any] = Decoder(self.deployment.agent.dim, blanks=True).events(self.log.read(after))
         found = itertools.islice(rows, limit)
         return b"".join(bodies.encode(log_.copied(row)) + b"\n" for row in found)

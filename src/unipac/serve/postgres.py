@@ -20,7 +20,7 @@ from unipac.serve.tables import TABLES, blanked
 
 TYPES = {
     "integer": "bigint", "identity": "bigint generated always as identity primary key",
-    "real": "double precision", "bytes": "bytea",
+    "real": "double precision", "bytes": "bytea", "clustered": "",
 }  # fmt: skip
 LEASES = """create table if not exists lease(
     deployment bigint primary key, epoch bigint not null, expires timestamptz not null, address text not null)"""

@@ -59,16 +59,22 @@ class Seen:
         pairs[:, 1] |= np.uint64(1)
         self._filters = [_Filter(max(FIRST, 2 * len(pairs)))]
         self._filters[0].add_all(pairs)
+        self._last: tuple[str, tuple[int, int]] = "", _pair("")  # a new id is looked for, and then added
 
     def add(self, id: str) -> None:  # noqa: A002
         """It is used now."""
         if self._filters[-1].count >= self._filters[-1].room:
             self._filters.append(_Filter(2 * self._filters[-1].room))
-        self._filters[-1].add(*_pair(id))
+        self._filters[-1].add(*self._pair_of(id))
 
     def __contains__(self, id_: str) -> bool:
-        pair = _pair(id_)
+        pair = self._pair_of(id_)
         return any(one.has(*pair) for one in self._filters)
+
+    def _pair_of(self, id_: str) -> tuple[int, int]:
+        if self._last[0] != id_:
+            self._last = id_, _pair(id_)
+        return self._last[1]
 
 
 def _digest(id_: str) -> bytes:

@@ -16,7 +16,10 @@ from typing import Any
 from unipac.serve.database import SNAPSHOTS, VERSION, Lease, Listed, Row
 from unipac.serve.tables import TABLES, blanked
 
-TYPES = {"integer": "integer", "identity": "integer primary key", "real": "real", "bytes": "blob"}
+TYPES = {
+    "integer": "integer", "identity": "integer primary key", "real": "real", "bytes": "blob",
+    "clustered": " without rowid",
+}  # fmt: skip
 PAGES = 500
 """A backup copies so many pages at once, and lets the writer in between."""
 

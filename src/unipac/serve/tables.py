@@ -13,7 +13,7 @@ create table if not exists deployment(number {identity}, name text not null uniq
 create table if not exists event(
     deployment {integer} not null, seq {integer} not null, kind text not null, id text, wall {real},
     body {bytes} not null, context {bytes} not null, vectors {bytes} not null, chain {bytes} not null,
-    primary key(deployment, seq, kind));
+    primary key(deployment, seq, kind)){clustered};
 create unique index if not exists event_of_id on event(deployment, id, kind) where id is not null;
 create table if not exists snapshot(
     deployment {integer} not null, seq {integer} not null, body {bytes} not null, series {bytes} not null,
