@@ -63,6 +63,25 @@ def test_postgres_is_a_store(postgres):
     conforms(make, indexes=False)
 
 
+def test_no_question_reads_all_events(tmp_path):
+    database, plans = Sqlite(tmp_path / "log.sqlite"), []
+    ask = database._all
+
+    def explained(sql, *values):
+        if sql.startswith("select") and " event " in sql:
+            plans.append(ask(f"explain query plan {sql}", *values)[0][3])
+        return ask(sql, *values)
+
+    database._all = explained
+    database.of_id(1, "a")
+    database.chain(1, 3)
+    database.read(1, 3, 10)
+    database.ids(1)
+    database.close()
+    assert len(plans) == 4
+    assert all("=? AND " in plan for plan in plans), plans  # by more than the deployment alone
+
+
 def test_offers_are_written_once_and_read_with_the_events_that_name_them(tmp_path):
     path, name = tmp_path / "log.sqlite", "ab" * 16
 

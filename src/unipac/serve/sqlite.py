@@ -20,6 +20,8 @@ TYPES = {
     "integer": "integer", "identity": "integer primary key", "real": "real", "bytes": "blob",
     "clustered": " without rowid",
 }  # fmt: skip
+OF_ID = "select * from event indexed by event_of_id where deployment = ? and id = ? and id is not null"
+"""SQLite would rather read all events of the deployment, unless it is told which index it must use."""
 PAGES = 500
 """A backup copies so many pages at once, and lets the writer in between."""
 
@@ -107,9 +109,7 @@ class Sqlite:
 
     def of_id(self, number: int, id: str) -> list[Row]:  # noqa: A002
         """All records of an id."""
-        return list(
-            map(Row._make, self._all("select * from event where deployment = ? and id = ?", number, id))
-        )
+        return list(map(Row._make, self._all(OF_ID, number, id)))
 
     def ids(self, number: int) -> list[str]:
         """The ids of all decisions."""
