@@ -1,0 +1,205 @@
+"""The rounds of one seed of an agent that chooses by the least upper bound of its levels.
+
+All that the agent does is done by the functions of ``bandits.levelled`` and ``linalg``; here is the loop. Upper bounds
+by the outermost level come first, for four actions at a time. Only an action that has the largest of them is evaluated
+in the other levels, as in ``linalg.fast.argmax``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._arrays import Array
+from unipac._jit import inlined, jit
+from unipac.bandits.levelled.confidence import Confidence, set_radii
+from unipac.bandits.levelled.kernels import Scratch, learn, verdict
+from unipac.linalg import ridge
+from unipac.linalg.levels import Levels
+from unipac.many.record import Asked, Told, fresh, mark, tell
+from unipac.many.worlds import GROUP, World, dot, draw_group, fixed_set, noise_of
+
+CLOSE = 1e-12
+"""Upper bounds that differ by this relative amount count as equal, and the first action wins.
+
+In the first round all actions of one length tie, and rounding, which differs between processors, must not decide.
+"""
+
+SMALL = 8
+"""Up to this dimension a factor is copied before it is used for all actions: a GPU keeps it in registers."""
+
+
+class Room(NamedTuple):
+    """Scratch memory of one seed."""
+
+    actions: Array
+    """(n, d): what was drawn."""
+    group: Array
+    """(4, d)."""
+    factor: Array
+    """(d, d + 2), or (1, 3) if d is large."""
+    bound: Array
+    """(n,): upper bounds."""
+    tried: NDArray[np.int64]
+    """(n,): whether that is the least over all levels."""
+    x: Array
+    """(d,): the action chosen."""
+    counts: NDArray[np.int64]
+    """(E,)."""
+
+
+@inlined
+def hold(rows: Array, level: int, factor: Array) -> None:
+    """Copy M and z of a level."""
+    d = rows.shape[1]
+    for i in range(d):
+        for j in range(i + 1):
+            factor[i, j] = rows[level, i, j]
+        factor[i, d + 1] = rows[level, i, d + 1]
+
+
+@inlined
+def evaluate_group(rows: Array, X: Array) -> tuple[float, float, float, float, float, float, float, float]:
+    """Means and squared widths of four actions: the sums of ``ridge.evaluate``, each entry of M read once."""
+    d = X.shape[1]
+    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+    q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
+    for i in range(d):
+        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(i + 1):
+            r = rows[i, j]
+            u0, u1, u2, u3 = u0 + r * X[0, j], u1 + r * X[1, j], u2 + r * X[2, j], u3 + r * X[3, j]
+        z = rows[i, d + 1]
+        q0, q1, q2, q3 = q0 + u0 * u0, q1 + u1 * u1, q2 + u2 * u2, q3 + u3 * u3
+        m0, m1, m2, m3 = m0 + u0 * z, m1 + u1 * z, m2 + u2 * z, m3 + u3 * z
+    return m0, m1, m2, m3, q0, q1, q2, q3
+
+
+@inlined
+def offer(world: World, seed: np.uint64, t: int, which: int, first: int, room: Room) -> None:
+    """Bring the next four actions of a round into ``room.group``; those that are drawn are kept."""
+    n, d = room.actions.shape
+    if world.drawn:
+        draw_group(world, seed, np.uint64(t), first, room.group)
+        for a in range(GROUP):
+            if first + a < n:
+                for j in range(d):
+                    room.actions[first + a, j] = room.group[a, j]
+    else:
+        for a in range(GROUP):
+            k = min(first + a, n - 1)
+            for j in range(d):
+                room.group[a, j] = world.sets[which, k, j]
+
+
+@inlined
+def bound_outer(
+    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room
+) -> tuple[float, float]:
+    """Write the upper bounds of all actions by the outermost level; the largest, and the best reward."""
+    n = room.bound.size
+    beta = levels.beta[S - 1]
+    factor = levels.rows[S - 1]
+    if levels.rows.shape[1] <= SMALL:
+        hold(levels.rows, S - 1, room.factor)
+        factor = room.factor
+    best, top = -math.inf, -math.inf
+    for first in range(0, n, GROUP):
+        offer(world, seed, t, which, first, room)
+        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
+        for a in range(GROUP):
+            k = first + a
+            if k < n:
+                mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
+                width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
+                ucb = mean + beta * math.sqrt(width2)
+                room.bound[k], room.tried[k] = ucb, 0
+                best = max(best, ucb)
+                top = max(top, dot(room.group[a], world.theta))
+    return best, top
+
+
+@inlined
+def take(world: World, which: int, k: int, room: Room) -> None:
+    """Copy action k."""
+    for j in range(room.x.size):
+        room.x[j] = room.actions[k, j] if world.drawn else world.sets[which, k, j]
+
+
+@inlined
+def first_of(bound: Array, best: float) -> int:
+    """The first action with the largest bound, which is ``best``."""
+    least = best - CLOSE * abs(best)
+    k = int(np.int64(0))
+    while k < bound.size - 1 and bound[k] < least:
+        k += 1
+    return k
+
+
+@inlined
+def race(levels: Levels, S: int, world: World, which: int, best: float, room: Room, s: Scratch) -> int:
+    """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
+    k, last = first_of(room.bound, best), int(np.int64(-1))
+    while k != last:
+        take(world, which, k, room)
+        value = math.inf
+        for i in range(S):
+            s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], room.x)
+            value = min(value, s.means[i] + levels.beta[i] * math.sqrt(s.width2[i]))
+        if S == 1 or room.tried[k] != 0:
+            return k
+        room.bound[k], room.tried[k], last = value, 1, k
+        best = value
+        for i in range(room.bound.size):
+            best = max(best, room.bound[i])
+        k = first_of(room.bound, best)
+    return k
+
+
+@inlined
+def outside(levels: Levels, changed: int, S: int, theta: Array) -> bool:
+    """Whether θ is outside of a set from level ``changed`` on; 0: none has changed."""
+    found = False
+    if changed > 0:
+        for i in range(changed - 1, S):
+            found |= not ridge.distance(levels.rows[i], theta) <= levels.beta[i]
+    return found
+
+
+@jit
+def play_one(
+    key: int,
+    seed: int,
+    world: World,
+    confidence: Confidence,
+    asked: Asked,
+    levels: Levels,
+    s: Scratch,
+    room: Room,
+    told: Told,
+) -> None:
+    """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
+    once = int(np.int64(1))
+    random = np.uint64(key)
+    for i in range(levels.size.size):
+        levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
+    ridge.reset(levels.rows[0], confidence.regularization)
+    S, changed = once, once
+    set_radii(levels, confidence, once, once)
+    marks = fresh(room.counts)
+    for t in range(asked.rounds):
+        left = outside(levels, changed, S, world.theta)
+        which = fixed_set(world, t)
+        best, top = bound_outer(levels, S, world, random, t, which, room)
+        k = race(levels, S, world, which, best, room, s)
+        choice = verdict(levels, S, confidence, k, -math.inf, s.means, s.width2)
+        mean = dot(room.x, world.theta)
+        gap = max(top - mean, 0.0)
+        marks = mark(marks, asked, told, seed, t, gap, choice.certificate, left, choice.refuted, room.counts)
+        y = mean + noise_of(world, random, np.uint64(t))
+        lowest, S_after = learn(levels, S, confidence, room.x, y, once, s)
+        changed, S = min(lowest, S), S_after
+    tell(marks, told, seed, S, room.counts)
