@@ -1,11 +1,18 @@
 """Many seeds at once, on cores or a GPU: the same kernels, round by round, for every seed.
 
-    play_many     what a user calls
-    record        what is told of each seed, and means with intervals
-    settings      which agents and instances can be played, as arrays and numbers
-    draws         random numbers that are functions of (seed, round, position)
-    worlds        what is offered in a round
-    optimistic    the rounds of one seed: UPACOFUL, NestedOFUL, OFUL, LinUCB
-    guarded       the rounds of one seed: Guarded over a regression
-    cores, cuda   the loop over seeds
+run           ``play_many``
+runs          what it returns
+settings      which agents and instances can be played, as arrays and numbers
+draws         random numbers that are functions of (seed, round, position)
+worlds        what is offered in a round; ``offers``: four actions at a time
+optimistic    the rounds of one seed: UPACOFUL, NestedOFUL, OFUL, LinUCB
+guarded       the rounds of one seed: Guarded over LinUCB
+record        what is told of a seed
+cores, cuda   the loop over seeds
 """
+
+from unipac import _lazy
+
+__all__, __getattr__, __dir__ = _lazy.names(
+    __name__, {"many.run": "DeviceError play_many", "many.runs": "Estimate Runs"}
+)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from unipac._jit import _compiled
+from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import Scratch
 from unipac.linalg.levels import Levels
-from unipac.many import optimistic
+from unipac.many import guarded, optimistic
 from unipac.many.record import Asked, Told, room
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
@@ -48,7 +49,10 @@ def _cores() -> int:
 
 def _some(player: Player, world: World, asked: Asked, levels: int, *rest: Any) -> None:
     n = world.sets.shape[1]
-    play_seeds(world, player.confidence, asked, levels, n, *rest)
+    if player.rules is None:
+        play_optimistic(world, player.confidence, asked, levels, n, *rest)
+    else:
+        play_guarded(world, player.rules, player.confidence.constant, asked, levels, n, *rest)
 
 
 def _released(function: Any) -> Any:
@@ -57,8 +61,16 @@ def _released(function: Any) -> Any:
 
 
 @_released
-def play_seeds(
-    world: World, confidence: Confidence, asked: Asked, C: int, n: int, first: int, begin: int, end: int, told: Told
+def play_optimistic(
+    world: World,
+    confidence: Confidence,
+    asked: Asked,
+    C: int,
+    n: int,
+    first: int,
+    begin: int,
+    end: int,
+    told: Told,
 ) -> None:
     """Play the seeds ``first + begin`` to ``first + end``, without the latter."""
     d = world.theta.size
@@ -71,3 +83,31 @@ def play_seeds(
     )
     for seed in range(begin, end):
         optimistic.play_one(first + seed, seed, world, confidence, asked, levels, s, work, told)
+
+
+@_released
+def play_guarded(
+    world: World,
+    rules: Rules,
+    alpha: float,
+    asked: Asked,
+    C: int,
+    n: int,
+    first: int,
+    begin: int,
+    end: int,
+    told: Told,
+) -> None:
+    """The same for a guard."""
+    d = world.theta.size
+    size, rotations = np.empty(C, dtype=np.int64), np.empty(C, dtype=np.int64)
+    levels = Levels(np.empty((C, d, d + 2)), np.empty(C), np.empty(C), size, rotations)
+    s = Scratch(np.empty(C), np.empty(C), np.empty(C), np.empty(d + 2))
+    alive, dropped = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    counts = np.empty(asked.eps.size, dtype=np.int64)
+    work = guarded.Room(
+        np.empty((n, d)), np.empty((GROUP, d)), np.empty((d, d + 2)), alive, dropped,
+        np.empty(n), np.empty(n), np.empty(n), np.empty(d), np.empty(d), counts,
+    )  # fmt: skip
+    for seed in range(begin, end):
+        guarded.play_one(first + seed, seed, world, rules, alpha, asked, levels, s, work, told)

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda as gpu, float64, int64
 
+from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import Scratch
 from unipac.linalg.levels import Levels
-from unipac.many import optimistic
+from unipac.many import guarded, optimistic
+from unipac.many.offers import SMALL
 from unipac.many.record import Asked, Told, room
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
@@ -25,11 +27,15 @@ BLOCK = 128
 AT_ONCE = 2**20
 """Seeds in one launch."""
 
+# mypy: disable-error-code="no-untyped-def"
+# What follows is compiled by Numba alone.
+
 
 class Constants(NamedTuple):
     """What a kernel is compiled for."""
 
     confidence: Confidence
+    rules: Rules | None
     n: int
     d: int
     capacity: int
@@ -44,60 +50,111 @@ class Constants(NamedTuple):
 @functools.cache
 def kernel_for(c: Constants, registers: int | None = None) -> Any:
     """A kernel that plays one seed in each thread."""
-    n, d, C, E = c.n, c.d, c.capacity, c.grid
-    certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high = c.confidence
-    drawn, spread, gaussian, shortest = c.drawn, c.noise, c.gaussian, c.shortest
-    stack_shape, actions_shape, group_shape, columns = (C, d, d + 2), (n, d), (GROUP, d), d + 2
-    factor_shape = (d, d + 2) if d <= optimistic.SMALL else (1, 3)
+    play_one = _optimistic(c) if c.rules is None else _guarded(c, c.rules)
+    d, C = c.d, c.capacity
+    stack_shape, columns = (C, d, d + 2), d + 2
+    drawn, noise, gaussian, shortest = c.drawn, c.noise, c.gaussian, c.shortest
 
-    @gpu.jit(max_registers=registers)
+    options = {} if registers is None else {"max_registers": registers}
+
+    @gpu.jit(**options)
     def kernel(
-        first, theta, sets, runs, rounds, checkpoints, eps, regret, mistakes, last, level, left, undercut, refuted
-    ):  # type: ignore[no-untyped-def]
+        first,
+        theta,
+        sets,
+        runs,
+        rounds,
+        checkpoints,
+        eps,
+        regret,
+        mistakes,
+        last,
+        level,
+        left,
+        undercut,
+        refuted,
+    ):
         i = gpu.grid(1)
         if i >= last.size:
             return
         truth = gpu.local.array(d, float64)
         for j in range(d):
             truth[j] = theta[j]
-        levels = Levels(
-            gpu.local.array(stack_shape, float64),
-            gpu.local.array(C, float64),
-            gpu.local.array(C, float64),
-            gpu.local.array(C, int64),
-            gpu.local.array(C, int64),
-        )
-        s = Scratch(
-            gpu.local.array(C, float64),
-            gpu.local.array(C, float64),
-            gpu.local.array(1, float64),
-            gpu.local.array(columns, float64),
-        )
-        work = optimistic.Room(
-            gpu.local.array(actions_shape, float64),
-            gpu.local.array(group_shape, float64),
-            gpu.local.array(factor_shape, float64),
-            gpu.local.array(n, float64),
-            gpu.local.array(n, int64),
-            gpu.local.array(d, float64),
-            gpu.local.array(E, int64),
-        )
-        confidence = Confidence(
-            certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high
-        )
-        world = World(truth, sets, runs, drawn, spread, gaussian, shortest)
+        rows = gpu.local.array(stack_shape, float64)
+        logdet, beta = gpu.local.array(C, float64), gpu.local.array(C, float64)
+        size, rotations = gpu.local.array(C, int64), gpu.local.array(C, int64)
+        means, width2 = gpu.local.array(C, float64), gpu.local.array(C, float64)
+        before, below = gpu.local.array(1, float64), gpu.local.array(columns, float64)
+        levels, s = Levels(rows, logdet, beta, size, rotations), Scratch(means, width2, before, below)
+        world = World(truth, sets, runs, drawn, noise, gaussian, shortest)
         asked = Asked(rounds, checkpoints, eps)
         told = Told(regret, mistakes, last, level, left, undercut, refuted)
-        optimistic.play_one(first + i, i, world, confidence, asked, levels, s, work, told)
+        play_one(first + i, i, world, asked, levels, s, told)
 
     return kernel
 
 
+def _shapes(c: Constants) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Of actions, a group of them, and a factor."""
+    d = c.d
+    return (c.n, d), (GROUP, d), ((d, d + 2) if d <= SMALL else (1, 3))
+
+
+def _optimistic(c: Constants) -> Any:
+    n, d, E = c.n, c.d, c.grid
+    actions_shape, group_shape, factor_shape = _shapes(c)
+    certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high = c.confidence
+
+    @gpu.jit(device=True)
+    def play_one(key, seed, world, asked, levels, s, told):
+        actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
+        factor, bound = gpu.local.array(factor_shape, float64), gpu.local.array(n, float64)
+        tried, x, counts = gpu.local.array(n, int64), gpu.local.array(d, float64), gpu.local.array(E, int64)
+        work = optimistic.Room(actions, group, factor, bound, tried, x, counts)
+        confidence = Confidence(
+            certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high
+        )
+        optimistic.play_one(key, seed, world, confidence, asked, levels, s, work, told)
+
+    return play_one
+
+
+def _guarded(c: Constants, rules: Rules) -> Any:
+    n, d, E = c.n, c.d, c.grid
+    actions_shape, group_shape, factor_shape = _shapes(c)
+    gate, delta, outer, noise, norm, lam, length, low, high = rules
+    alpha = c.confidence.constant
+
+    @gpu.jit(device=True)
+    def play_one(key, seed, world, asked, levels, s, told):
+        actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
+        factor, counts = gpu.local.array(factor_shape, float64), gpu.local.array(E, int64)
+        alive, dropped = gpu.local.array(n, int64), gpu.local.array(n, int64)
+        width2, means, all_width2 = (
+            gpu.local.array(n, float64), gpu.local.array(n, float64), gpu.local.array(n, float64)
+        )  # fmt: skip
+        x, difference = gpu.local.array(d, float64), gpu.local.array(d, float64)
+        work = guarded.Room(
+            actions, group, factor, alive, dropped, width2, means, all_width2, x, difference, counts
+        )
+        known = Rules(gate, delta, outer, noise, norm, lam, length, low, high)
+        guarded.play_one(key, seed, world, known, alpha, asked, levels, s, work, told)
+
+    return play_one
+
+
+def constants(player: Player, world: World, asked: Asked, levels: int) -> Constants:
+    """What a kernel for these is compiled for."""
+    n, d = world.sets.shape[1:]
+    return Constants(
+        player.confidence, player.rules, n, d, levels, asked.eps.size,
+        world.drawn, world.noise, world.gaussian, world.shortest,
+    )  # fmt: skip
+
+
 def play(player: Player, world: World, asked: Asked, levels: int, first: int, seeds: int) -> Told:
     """Play the seeds from ``first`` on."""
-    n, d = world.sets.shape[1:]
-    fixed = world.drawn, world.noise, world.gaussian, world.shortest
-    kernel = kernel_for(Constants(player.confidence, n, d, levels, asked.eps.size, *fixed))
+    kernel = kernel_for(constants(player, world, asked, levels))
     given = [gpu.to_device(array) for array in (world.theta, world.sets, world.runs)]
     grids = [gpu.to_device(array) for array in (asked.checkpoints, asked.eps)]
     told = room(asked, seeds)
@@ -106,6 +163,7 @@ def play(player: Player, world: World, asked: Asked, levels: int, first: int, se
         arrays = [gpu.to_device(array) for array in room(asked, some)]
         blocks = (some + BLOCK - 1) // BLOCK
         kernel[blocks, BLOCK](np.int64(first + begin), *given, np.int64(asked.rounds), *grids, *arrays)
+        whole: Any
         for whole, part in zip(told, arrays, strict=True):
             whole[..., begin : begin + some] = part.copy_to_host()
     return told

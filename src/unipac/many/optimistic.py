@@ -19,17 +19,9 @@ from unipac.bandits.levelled.confidence import Confidence, set_radii
 from unipac.bandits.levelled.kernels import Scratch, learn, verdict
 from unipac.linalg import ridge
 from unipac.linalg.levels import Levels
+from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
 from unipac.many.record import Asked, Told, fresh, mark, tell
-from unipac.many.worlds import GROUP, World, dot, draw_group, fixed_set, noise_of
-
-CLOSE = 1e-12
-"""Upper bounds that differ by this relative amount count as equal, and the first action wins.
-
-In the first round all actions of one length tie, and rounding, which differs between processors, must not decide.
-"""
-
-SMALL = 8
-"""Up to this dimension a factor is copied before it is used for all actions: a GPU keeps it in registers."""
+from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
 
 
 class Room(NamedTuple):
@@ -52,50 +44,6 @@ class Room(NamedTuple):
 
 
 @inlined
-def hold(rows: Array, level: int, factor: Array) -> None:
-    """Copy M and z of a level."""
-    d = rows.shape[1]
-    for i in range(d):
-        for j in range(i + 1):
-            factor[i, j] = rows[level, i, j]
-        factor[i, d + 1] = rows[level, i, d + 1]
-
-
-@inlined
-def evaluate_group(rows: Array, X: Array) -> tuple[float, float, float, float, float, float, float, float]:
-    """Means and squared widths of four actions: the sums of ``ridge.evaluate``, each entry of M read once."""
-    d = X.shape[1]
-    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
-    q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(d):
-        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
-        for j in range(i + 1):
-            r = rows[i, j]
-            u0, u1, u2, u3 = u0 + r * X[0, j], u1 + r * X[1, j], u2 + r * X[2, j], u3 + r * X[3, j]
-        z = rows[i, d + 1]
-        q0, q1, q2, q3 = q0 + u0 * u0, q1 + u1 * u1, q2 + u2 * u2, q3 + u3 * u3
-        m0, m1, m2, m3 = m0 + u0 * z, m1 + u1 * z, m2 + u2 * z, m3 + u3 * z
-    return m0, m1, m2, m3, q0, q1, q2, q3
-
-
-@inlined
-def offer(world: World, seed: np.uint64, t: int, which: int, first: int, room: Room) -> None:
-    """Bring the next four actions of a round into ``room.group``; those that are drawn are kept."""
-    n, d = room.actions.shape
-    if world.drawn:
-        draw_group(world, seed, np.uint64(t), first, room.group)
-        for a in range(GROUP):
-            if first + a < n:
-                for j in range(d):
-                    room.actions[first + a, j] = room.group[a, j]
-    else:
-        for a in range(GROUP):
-            k = min(first + a, n - 1)
-            for j in range(d):
-                room.group[a, j] = world.sets[which, k, j]
-
-
-@inlined
 def bound_outer(
     levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room
 ) -> tuple[float, float]:
@@ -108,7 +56,7 @@ def bound_outer(
         factor = room.factor
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
-        offer(world, seed, t, which, first, room)
+        offer(world, seed, t, which, first, room.group, room.actions)
         m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
         for a in range(GROUP):
             k = first + a
@@ -123,13 +71,6 @@ def bound_outer(
 
 
 @inlined
-def take(world: World, which: int, k: int, room: Room) -> None:
-    """Copy action k."""
-    for j in range(room.x.size):
-        room.x[j] = room.actions[k, j] if world.drawn else world.sets[which, k, j]
-
-
-@inlined
 def first_of(bound: Array, best: float) -> int:
     """The first action with the largest bound, which is ``best``."""
     least = best - CLOSE * abs(best)
@@ -140,11 +81,12 @@ def first_of(bound: Array, best: float) -> int:
 
 
 @inlined
-def race(levels: Levels, S: int, world: World, which: int, best: float, room: Room, s: Scratch) -> int:
+def race(levels: Levels, S: int, best: float, room: Room, s: Scratch) -> int:
     """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
     k, last = first_of(room.bound, best), int(np.int64(-1))
     while k != last:
-        take(world, which, k, room)
+        for j in range(room.x.size):
+            room.x[j] = room.actions[k, j]
         value = math.inf
         for i in range(S):
             s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], room.x)
@@ -194,7 +136,7 @@ def play_one(
         left = outside(levels, changed, S, world.theta)
         which = fixed_set(world, t)
         best, top = bound_outer(levels, S, world, random, t, which, room)
-        k = race(levels, S, world, which, best, room, s)
+        k = race(levels, S, best, room, s)
         choice = verdict(levels, S, confidence, k, -math.inf, s.means, s.width2)
         mean = dot(room.x, world.theta)
         gap = max(top - mean, 0.0)

@@ -106,7 +106,13 @@ def tell(marks: Marks, told: Told, seed: int, level: int, counts: NDArray[np.int
 
 def room(asked: Asked, seeds: int) -> Told:
     """Arrays for so many seeds."""
-    flags = (np.zeros(seeds, dtype=np.uint8) for _ in range(3))
-    counts = (np.zeros(seeds, dtype=np.int64) for _ in range(2))
     K, E = asked.checkpoints.size, asked.eps.size
-    return Told(np.zeros((K, seeds)), np.zeros((E, seeds), dtype=np.int64), *counts, *flags)
+    return Told(
+        regret=np.zeros((K, seeds)),
+        mistakes=np.zeros((E, seeds), dtype=np.int64),
+        last=np.zeros(seeds, dtype=np.int64),
+        level=np.zeros(seeds, dtype=np.int64),
+        left=np.zeros(seeds, dtype=np.uint8),
+        undercut=np.zeros(seeds, dtype=np.uint8),
+        refuted=np.zeros(seeds, dtype=np.uint8),
+    )

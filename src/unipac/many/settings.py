@@ -56,12 +56,12 @@ def player_of(agent: Any) -> Player:
             same = given is None if value is None else given == value
             check.require(same, "agent", f"one with {name}={value}, as play_many knows no other", given)
     rules = None
-    confidence = getattr(agent, "_confidence", None)
     if type(agent) is Guarded:
         heuristic = agent.heuristic
         words = f"Guarded over LinUCB with regularization={agent.regularization:g}, as that of the guard"
         check.require(type(heuristic) is LinUCB and agent._shared, "agent", words, heuristic)
-        rules, confidence = agent._rules, heuristic._confidence
+        rules = agent._rules
+    confidence = agent._confidence if rules is None else agent.heuristic._confidence
     return Player(confidence, rules, agent.dim, agent.regularization, agent.action_norm)
 
 

@@ -1,4 +1,4 @@
-"""What is offered in a round, and the noise of its reward, for one seed: drawn, or one of a few fixed sets of actions."""
+"""What one seed is offered in a round, drawn or one of a few fixed sets of actions, and the noise of its reward."""
 
 from __future__ import annotations
 
