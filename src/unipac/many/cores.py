@@ -77,9 +77,9 @@ def play_optimistic(
     size, rotations = np.empty(C, dtype=np.int64), np.empty(C, dtype=np.int64)
     levels = Levels(np.empty((C, d, d + 2)), np.empty(C), np.empty(C), size, rotations)
     s = Scratch(np.empty(C), np.empty(C), np.empty(C), np.empty(d + 2))
-    tried, counts = np.empty(n, dtype=np.int64), np.empty(asked.eps.size, dtype=np.int64)
+    counts = np.empty(asked.eps.size, dtype=np.int64)
     work = optimistic.Room(
-        np.empty((n, d)), np.empty((GROUP, d)), np.empty((d, d + 2)), np.empty(n), tried, np.empty(d), counts
+        np.empty((n, d)), np.empty((GROUP, d)), np.empty((d, d + 2)), np.empty(n), np.empty(d), counts
     )
     for seed in range(begin, end):
         optimistic.play_one(first + seed, seed, world, confidence, asked, levels, s, work, told)

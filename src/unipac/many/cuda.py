@@ -24,6 +24,10 @@ from unipac.many.worlds import GROUP, World
 
 BLOCK = 128
 """Threads in a block."""
+REGISTERS: int | None = None
+"""The most registers of a thread; None: as the compiler likes."""
+KEPT = True
+"""Whether optimistic agents keep the actions of a round, or draw again the one that is chosen."""
 AT_ONCE = 2**20
 """Seeds in one launch."""
 
@@ -45,17 +49,19 @@ class Constants(NamedTuple):
     noise: float
     gaussian: bool
     shortest: float
+    kept: bool
+    registers: int | None
 
 
 @functools.cache
-def kernel_for(c: Constants, registers: int | None = None) -> Any:
+def kernel_for(c: Constants) -> Any:
     """A kernel that plays one seed in each thread."""
     play_one = _optimistic(c) if c.rules is None else _guarded(c, c.rules)
     d, C = c.d, c.capacity
     stack_shape, columns = (C, d, d + 2), d + 2
     drawn, noise, gaussian, shortest = c.drawn, c.noise, c.gaussian, c.shortest
 
-    options = {} if registers is None else {"max_registers": registers}
+    options = {} if c.registers is None else {"max_registers": c.registers}
 
     @gpu.jit(**options)
     def kernel(
@@ -97,7 +103,7 @@ def kernel_for(c: Constants, registers: int | None = None) -> Any:
 def _shapes(c: Constants) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Of actions, a group of them, and a factor."""
     d = c.d
-    return (c.n, d), (GROUP, d), ((d, d + 2) if d <= SMALL else (1, 3))
+    return (c.n if c.kept else 1, d), (GROUP, d), ((d, d + 2) if d <= SMALL else (1, 3))
 
 
 def _optimistic(c: Constants) -> Any:
@@ -109,8 +115,8 @@ def _optimistic(c: Constants) -> Any:
     def play_one(key, seed, world, asked, levels, s, told):
         actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
         factor, bound = gpu.local.array(factor_shape, float64), gpu.local.array(n, float64)
-        tried, x, counts = gpu.local.array(n, int64), gpu.local.array(d, float64), gpu.local.array(E, int64)
-        work = optimistic.Room(actions, group, factor, bound, tried, x, counts)
+        x, counts = gpu.local.array(d, float64), gpu.local.array(E, int64)
+        work = optimistic.Room(actions, group, factor, bound, x, counts)
         confidence = Confidence(
             certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high
         )
@@ -149,6 +155,8 @@ def constants(player: Player, world: World, asked: Asked, levels: int) -> Consta
     return Constants(
         player.confidence, player.rules, n, d, levels, asked.eps.size,
         world.drawn, world.noise, world.gaussian, world.shortest,
+        KEPT or player.rules is not None,
+        REGISTERS,
     )  # fmt: skip
 
 

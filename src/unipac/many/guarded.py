@@ -58,7 +58,7 @@ def look(levels: Levels, world: World, seed: np.uint64, t: int, room: Room) -> t
         factor = room.factor
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
-        offer(world, seed, t, which, first, room.group, room.actions)
+        offer(world, seed, t, which, first, n, room.group, room.actions)
         m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
         for a in range(GROUP):
             k = first + a

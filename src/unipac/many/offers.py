@@ -20,10 +20,10 @@ SMALL = 8
 
 @inlined
 def offer(
-    world: World, seed: np.uint64, t: int, which: int, first: int, group: Array, actions: Array
+    world: World, seed: np.uint64, t: int, which: int, first: int, n: int, group: Array, actions: Array
 ) -> None:
-    """Bring the next four actions of a round into ``group``, and keep them."""
-    n, d = actions.shape
+    """Bring four of the n actions of a round into ``group``, and keep them if there is room."""
+    d = group.shape[1]
     if world.drawn:
         draw_group(world, seed, np.uint64(t), first, group)
     for a in range(GROUP):
@@ -31,7 +31,7 @@ def offer(
         for j in range(d):
             if not world.drawn:
                 group[a, j] = world.sets[which, k, j]
-            if first + a < n:
+            if first + a < n and actions.shape[0] == n:
                 actions[k, j] = group[a, j]
 
 

@@ -28,15 +28,13 @@ class Room(NamedTuple):
     """Scratch memory of one seed."""
 
     actions: Array
-    """(n, d): what was drawn."""
+    """(n, d); or (1, d), if actions are not kept but drawn again."""
     group: Array
     """(4, d)."""
     factor: Array
     """(d, d + 2), or (1, 3) if d is large."""
     bound: Array
     """(n,): upper bounds."""
-    tried: NDArray[np.int64]
-    """(n,): whether that is the least over all levels."""
     x: Array
     """(d,): the action chosen."""
     counts: NDArray[np.int64]
@@ -56,7 +54,7 @@ def bound_outer(
         factor = room.factor
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
-        offer(world, seed, t, which, first, room.group, room.actions)
+        offer(world, seed, t, which, first, n, room.group, room.actions)
         m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
         for a in range(GROUP):
             k = first + a
@@ -64,7 +62,7 @@ def bound_outer(
                 mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
                 width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
                 ucb = mean + beta * math.sqrt(width2)
-                room.bound[k], room.tried[k] = ucb, 0
+                room.bound[k] = ucb
                 best = max(best, ucb)
                 top = max(top, dot(room.group[a], world.theta))
     return best, top
@@ -81,24 +79,48 @@ def first_of(bound: Array, best: float) -> int:
 
 
 @inlined
-def race(levels: Levels, S: int, best: float, room: Room, s: Scratch) -> int:
-    """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
-    k, last = first_of(room.bound, best), int(np.int64(-1))
-    while k != last:
+def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) -> None:
+    """Copy action k; it is drawn again if it was not kept."""
+    n = room.bound.size
+    if room.actions.shape[0] == n:
         for j in range(room.x.size):
             room.x[j] = room.actions[k, j]
+    else:
+        offer(world, seed, t, which, k // GROUP * GROUP, n, room.group, room.actions)
+        a = k % GROUP
+        for j in range(room.x.size):
+            even, odd = (
+                (room.group[0, j], room.group[1, j]) if a < 2 else (room.group[2, j], room.group[3, j])
+            )
+            room.x[j] = even if a % 2 == 0 else odd
+
+
+@inlined
+def race(
+    levels: Levels,
+    S: int,
+    world: World,
+    seed: np.uint64,
+    t: int,
+    which: int,
+    best: float,
+    room: Room,
+    s: Scratch,
+) -> int:
+    """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
+    while True:
+        k = first_of(room.bound, best)
+        take(world, seed, t, which, k, room)
         value = math.inf
         for i in range(S):
             s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], room.x)
             value = min(value, s.means[i] + levels.beta[i] * math.sqrt(s.width2[i]))
-        if S == 1 or room.tried[k] != 0:
+        if value >= room.bound[k] - CLOSE * abs(room.bound[k]):
             return k
-        room.bound[k], room.tried[k], last = value, 1, k
+        room.bound[k] = value
         best = value
         for i in range(room.bound.size):
             best = max(best, room.bound[i])
-        k = first_of(room.bound, best)
-    return k
 
 
 @inlined
@@ -136,7 +158,7 @@ def play_one(
         left = outside(levels, changed, S, world.theta)
         which = fixed_set(world, t)
         best, top = bound_outer(levels, S, world, random, t, which, room)
-        k = race(levels, S, best, room, s)
+        k = race(levels, S, world, random, t, which, best, room, s)
         choice = verdict(levels, S, confidence, k, -math.inf, s.means, s.width2)
         mean = dot(room.x, world.theta)
         gap = max(top - mean, 0.0)
