@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-import numpy as np
 from numba import cuda as gpu, float64, int64
 
 from unipac.bandits.guarded.learning import Rules
@@ -36,21 +35,43 @@ AT_ONCE = 2**20
 
 
 class Constants(NamedTuple):
-    """What a kernel is compiled for."""
+    """What a kernel is compiled for; R, S, α and the noise of the instance are told when it runs."""
 
     confidence: Confidence
+    """Without R, S and α."""
     rules: Rules | None
+    """Without R and S."""
     n: int
     d: int
     capacity: int
     grid: int
     """How many ε there are."""
     drawn: bool
-    noise: float
     gaussian: bool
     shortest: float
     kept: bool
     registers: int | None
+
+
+def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[Constants, tuple[float, ...]]:
+    """What a kernel for these is compiled for, and R, S, α and the noise of the instance."""
+    c, rules = player.confidence, player.rules
+    numbers = (c.noise, c.norm) if rules is None else (rules.noise, rules.norm)
+    n, d = world.sets.shape[1:]
+    fixed = Constants(
+        confidence=c._replace(noise=0.0, norm=0.0, constant=0.0),
+        rules=None if rules is None else rules._replace(noise=0.0, norm=0.0),
+        n=n,
+        d=d,
+        capacity=levels,
+        grid=asked.eps.size,
+        drawn=world.drawn,
+        gaussian=world.gaussian,
+        shortest=world.shortest,
+        kept=KEPT or rules is not None,
+        registers=REGISTERS,
+    )
+    return fixed, (*numbers, c.constant, world.noise)
 
 
 @functools.cache
@@ -59,27 +80,14 @@ def kernel_for(c: Constants) -> Any:
     play_one = _optimistic(c) if c.rules is None else _guarded(c, c.rules)
     d, C = c.d, c.capacity
     stack_shape, columns = (C, d, d + 2), d + 2
-    drawn, noise, gaussian, shortest = c.drawn, c.noise, c.gaussian, c.shortest
-
+    drawn, gaussian, shortest = c.drawn, c.gaussian, c.shortest
     options = {} if c.registers is None else {"max_registers": c.registers}
 
     @gpu.jit(**options)
     def kernel(
-        first,
-        theta,
-        sets,
-        runs,
-        rounds,
-        checkpoints,
-        eps,
-        regret,
-        mistakes,
-        last,
-        level,
-        left,
-        undercut,
-        refuted,
-    ):
+        first, R, S, alpha, spread, theta, sets, runs, rounds, checkpoints, eps,
+        regret, mistakes, last, level, left, undercut, refuted,
+    ):  # fmt: skip
         i = gpu.grid(1)
         if i >= last.size:
             return
@@ -92,10 +100,10 @@ def kernel_for(c: Constants) -> Any:
         means, width2 = gpu.local.array(C, float64), gpu.local.array(C, float64)
         before, below = gpu.local.array(1, float64), gpu.local.array(columns, float64)
         levels, s = Levels(rows, logdet, beta, size, rotations), Scratch(means, width2, before, below)
-        world = World(truth, sets, runs, drawn, noise, gaussian, shortest)
+        world = World(truth, sets, runs, drawn, spread, gaussian, shortest)
         asked = Asked(rounds, checkpoints, eps)
         told = Told(regret, mistakes, last, level, left, undercut, refuted)
-        play_one(first + i, i, world, asked, levels, s, told)
+        play_one(first + i, i, R, S, alpha, world, asked, levels, s, told)
 
     return kernel
 
@@ -109,16 +117,16 @@ def _shapes(c: Constants) -> tuple[tuple[int, int], tuple[int, int], tuple[int, 
 def _optimistic(c: Constants) -> Any:
     n, d, E = c.n, c.d, c.grid
     actions_shape, group_shape, factor_shape = _shapes(c)
-    certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high = c.confidence
+    certified, rule, radius, delta, outer, _, _, lam, length, _, scale, low, high = c.confidence
 
     @gpu.jit(device=True)
-    def play_one(key, seed, world, asked, levels, s, told):
+    def play_one(key, seed, R, S, alpha, world, asked, levels, s, told):
         actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
         factor, bound = gpu.local.array(factor_shape, float64), gpu.local.array(n, float64)
         x, counts = gpu.local.array(d, float64), gpu.local.array(E, int64)
         work = optimistic.Room(actions, group, factor, bound, x, counts)
         confidence = Confidence(
-            certified, rule, radius, delta, outer, noise, norm, lam, length, constant, scale, low, high
+            certified, rule, radius, delta, outer, R, S, lam, length, alpha, scale, low, high
         )
         optimistic.play_one(key, seed, world, confidence, asked, levels, s, work, told)
 
@@ -128,41 +136,29 @@ def _optimistic(c: Constants) -> Any:
 def _guarded(c: Constants, rules: Rules) -> Any:
     n, d, E = c.n, c.d, c.grid
     actions_shape, group_shape, factor_shape = _shapes(c)
-    gate, delta, outer, noise, norm, lam, length, low, high = rules
-    alpha = c.confidence.constant
+    gate, delta, outer, _, _, lam, length, low, high = rules
 
     @gpu.jit(device=True)
-    def play_one(key, seed, world, asked, levels, s, told):
+    def play_one(key, seed, R, S, alpha, world, asked, levels, s, told):
         actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
         factor, counts = gpu.local.array(factor_shape, float64), gpu.local.array(E, int64)
         alive, dropped = gpu.local.array(n, int64), gpu.local.array(n, int64)
-        width2, means, all_width2 = (
-            gpu.local.array(n, float64), gpu.local.array(n, float64), gpu.local.array(n, float64)
-        )  # fmt: skip
-        x, difference = gpu.local.array(d, float64), gpu.local.array(d, float64)
+        width2, means = gpu.local.array(n, float64), gpu.local.array(n, float64)
+        all_width2, x = gpu.local.array(n, float64), gpu.local.array(d, float64)
+        difference = gpu.local.array(d, float64)
         work = guarded.Room(
             actions, group, factor, alive, dropped, width2, means, all_width2, x, difference, counts
         )
-        known = Rules(gate, delta, outer, noise, norm, lam, length, low, high)
+        known = Rules(gate, delta, outer, R, S, lam, length, low, high)
         guarded.play_one(key, seed, world, known, alpha, asked, levels, s, work, told)
 
     return play_one
 
 
-def constants(player: Player, world: World, asked: Asked, levels: int) -> Constants:
-    """What a kernel for these is compiled for."""
-    n, d = world.sets.shape[1:]
-    return Constants(
-        player.confidence, player.rules, n, d, levels, asked.eps.size,
-        world.drawn, world.noise, world.gaussian, world.shortest,
-        KEPT or player.rules is not None,
-        REGISTERS,
-    )  # fmt: skip
-
-
 def play(player: Player, world: World, asked: Asked, levels: int, first: int, seeds: int) -> Told:
     """Play the seeds from ``first`` on."""
-    kernel = kernel_for(constants(player, world, asked, levels))
+    fixed, numbers = constants(player, world, asked, levels)
+    kernel = kernel_for(fixed)
     given = [gpu.to_device(array) for array in (world.theta, world.sets, world.runs)]
     grids = [gpu.to_device(array) for array in (asked.checkpoints, asked.eps)]
     told = room(asked, seeds)
@@ -170,7 +166,7 @@ def play(player: Player, world: World, asked: Asked, levels: int, first: int, se
         some = min(AT_ONCE, seeds - begin)
         arrays = [gpu.to_device(array) for array in room(asked, some)]
         blocks = (some + BLOCK - 1) // BLOCK
-        kernel[blocks, BLOCK](np.int64(first + begin), *given, np.int64(asked.rounds), *grids, *arrays)
+        kernel[blocks, BLOCK](first + begin, *numbers, *given, asked.rounds, *grids, *arrays)
         whole: Any
         for whole, part in zip(told, arrays, strict=True):
             whole[..., begin : begin + some] = part.copy_to_host()
