@@ -5,11 +5,12 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
+.PHONY: help demo test lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
+	@echo "make test-cuda play_many on a GPU against the cores; needs an NVIDIA GPU (a few minutes)"
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
@@ -53,6 +54,14 @@ test: $(VENV)/.dev
 	$(CHECKED) $(RUN) tests/helpers/warm.py
 	$(CHECKED) $(RUN) -m pytest -q -n auto --dist loadfile \
 		-m "boundscheck and not slow" --every-kernel tests
+
+$(VENV)/.cuda: pyproject.toml $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet --editable ".[cuda]"
+	@touch $@
+
+test-cuda: $(VENV)/.cuda
+	$(RUN) -c "from unipac.many import run; problem = run.missing(); assert not problem, problem"
+	$(RUN) -m pytest -q -p no:xdist tests/many/test_gpu.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -97,6 +97,7 @@ def test_rounds_equal_those_of_the_judge(shortest):
     assert np.abs(X[0] - judge.sphere_round(seed + 1, first, 6, 3, shortest)[0]).max() > 0.1  # the control
 
 
+@pytest.mark.boundscheck
 @pytest.mark.nojit
 def test_signs_and_runs():
     arms = np.eye(2)

@@ -41,6 +41,7 @@ def rounds_of(instance, seed, rounds):
     return X, means, means + e[:, None]
 
 
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("place", INSTANCES)
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_seed_is_a_play_of_its_rounds(name, place):
@@ -85,6 +86,7 @@ def test_the_first_of_equal_actions_is_chosen():
         assert np.allclose(runs.regret[:, 0], means.max(axis=1) - means[:, 0])
 
 
+@pytest.mark.boundscheck
 def test_how_seeds_are_split_does_not_matter():
     instance = INSTANCES["sphere"]
     agent = AGENTS["NestedOFUL"](5)
