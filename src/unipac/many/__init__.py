@@ -9,6 +9,11 @@ optimistic    the rounds of one seed: UPACOFUL, NestedOFUL, OFUL, LinUCB
 guarded       the rounds of one seed: Guarded over LinUCB
 record        what is told of a seed
 cores, cuda   the loop over seeds
+
+>>> import unipac
+>>> runs = unipac.many.play_many(unipac.LinUCB(2), unipac.envs.sphere(2, 3), rounds=10, seeds=3)
+>>> runs.regret.shape
+(3, 1)
 """
 
 from unipac import _lazy

@@ -25,8 +25,11 @@ class Estimate(NamedTuple):
     """
 
     value: Array
+    """The mean, or the rate."""
     low: Array
+    """Where the interval begins."""
     high: Array
+    """Where it ends."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
