@@ -74,9 +74,13 @@ def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[
     return fixed, (*numbers, c.constant, world.noise)
 
 
-@functools.cache
 def kernel_for(c: Constants) -> Any:
-    """A kernel that plays one seed in each thread."""
+    """A kernel that plays one seed in each thread; made once."""
+    return _made(c)
+
+
+@functools.cache
+def _made(c: Constants) -> Any:
     play_one = _optimistic(c) if c.rules is None else _guarded(c, c.rules)
     d, C = c.d, c.capacity
     stack_shape, columns = (C, d, d + 2), d + 2
