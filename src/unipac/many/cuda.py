@@ -14,7 +14,7 @@ from numba import cuda as gpu, float64, int64
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import Scratch
-from unipac.linalg.levels import Levels
+from unipac.linalg.levels import DISJOINT, Levels
 from unipac.many import guarded, optimistic
 from unipac.many.offers import SMALL
 from unipac.many.record import Asked, Told, room
@@ -25,8 +25,8 @@ BLOCK = 128
 """Threads in a block."""
 REGISTERS: int | None = None
 """The most registers of a thread; None: as the compiler likes."""
-KEPT = True
-"""Whether optimistic agents keep the actions of a round, or draw again the one that is chosen."""
+AT_A_TIME = 256
+"""Threads on each multiprocessor at a time, so that all that they know fits into its memories nearby."""
 AT_ONCE = 2**20
 """Seeds in one launch."""
 
@@ -68,7 +68,7 @@ def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[
         drawn=world.drawn,
         gaussian=world.gaussian,
         shortest=world.shortest,
-        kept=KEPT or rules is not None,
+        kept=rules is not None or c.rule == DISJOINT,
         registers=REGISTERS,
     )
     return fixed, (*numbers, c.constant, world.noise)
@@ -92,9 +92,6 @@ def _made(c: Constants) -> Any:
         first, R, S, alpha, spread, theta, sets, runs, rounds, checkpoints, eps,
         regret, mistakes, last, level, left, undercut, refuted,
     ):  # fmt: skip
-        i = gpu.grid(1)
-        if i >= last.size:
-            return
         truth = gpu.local.array(d, float64)
         for j in range(d):
             truth[j] = theta[j]
@@ -107,7 +104,8 @@ def _made(c: Constants) -> Any:
         world = World(truth, sets, runs, drawn, spread, gaussian, shortest)
         asked = Asked(rounds, checkpoints, eps)
         told = Told(regret, mistakes, last, level, left, undercut, refuted)
-        play_one(first + i, i, R, S, alpha, world, asked, levels, s, told)
+        for i in range(gpu.grid(1), last.size, gpu.gridsize(1)):
+            play_one(first + i, i, R, S, alpha, world, asked, levels, s, told)
 
     return kernel
 
@@ -159,6 +157,12 @@ def _guarded(c: Constants, rules: Rules) -> Any:
     return play_one
 
 
+def blocks_for(seeds: int) -> int:
+    """Blocks of a launch."""
+    multiprocessors = getattr(gpu.get_current_device(), "MULTIPROCESSOR_COUNT", 1)
+    return min(-(-seeds // BLOCK), max(1, multiprocessors * AT_A_TIME // BLOCK))
+
+
 def play(player: Player, world: World, asked: Asked, levels: int, first: int, seeds: int) -> Told:
     """Play the seeds from ``first`` on."""
     fixed, numbers = constants(player, world, asked, levels)
@@ -169,7 +173,7 @@ def play(player: Player, world: World, asked: Asked, levels: int, first: int, se
     for begin in range(0, seeds, AT_ONCE):
         some = min(AT_ONCE, seeds - begin)
         arrays = [gpu.to_device(array) for array in room(asked, some)]
-        blocks = (some + BLOCK - 1) // BLOCK
+        blocks = blocks_for(some)
         kernel[blocks, BLOCK](first + begin, *numbers, *given, asked.rounds, *grids, *arrays)
         whole: Any
         for whole, part in zip(told, arrays, strict=True):

@@ -58,7 +58,7 @@ def look(levels: Levels, world: World, seed: np.uint64, t: int, room: Room) -> t
         factor = room.factor
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
-        offer(world, seed, t, which, first, n, room.group, room.actions)
+        offer(world, seed, t, which, first, n, room.group)
         m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
         for a in range(GROUP):
             k = first + a
@@ -66,6 +66,8 @@ def look(levels: Levels, world: World, seed: np.uint64, t: int, room: Room) -> t
                 mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
                 width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
                 room.means[k], room.all_width2[k] = mean, width2
+                for j in range(room.x.size):
+                    room.actions[k, j] = room.group[a, j]
                 best = max(best, mean + levels.beta[0] * math.sqrt(width2))
                 top = max(top, dot(room.group[a], world.theta))
     return best, top

@@ -19,20 +19,15 @@ SMALL = 8
 
 
 @inlined
-def offer(
-    world: World, seed: np.uint64, t: int, which: int, first: int, n: int, group: Array, actions: Array
-) -> None:
-    """Bring four of the n actions of a round into ``group``, and keep them if there is room."""
-    d = group.shape[1]
+def offer(world: World, seed: np.uint64, t: int, which: int, first: int, n: int, group: Array) -> None:
+    """Bring four of the n actions of a round into ``group``."""
     if world.drawn:
         draw_group(world, seed, np.uint64(t), first, group)
-    for a in range(GROUP):
-        k = min(first + a, n - 1)
-        for j in range(d):
-            if not world.drawn:
+    else:
+        for a in range(GROUP):
+            k = min(first + a, n - 1)
+            for j in range(group.shape[1]):
                 group[a, j] = world.sets[which, k, j]
-            if first + a < n and actions.shape[0] == n:
-                actions[k, j] = group[a, j]
 
 
 @inlined

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unipac._arrays import Array
+from unipac._constants import NEGLIGIBLE
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii
-from unipac.bandits.levelled.kernels import Scratch, learn, verdict
+from unipac.bandits.levelled.kernels import Scratch, verdict
 from unipac.linalg import ridge
-from unipac.linalg.levels import Levels
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
 from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
 from unipac.many.record import Asked, Told, fresh, mark, tell
 from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
@@ -43,18 +44,22 @@ class Room(NamedTuple):
 
 @inlined
 def bound_outer(
-    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room
-) -> tuple[float, float]:
-    """Write the upper bounds of all actions by the outermost level; the largest, and the best reward."""
-    n = room.bound.size
+    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, kept: bool, room: Room
+) -> tuple[int, float, float, float]:
+    """Bound all actions by the outermost level: the first largest, its bound, the second largest, the best reward.
+
+    That action is in ``room.x``; bounds and actions are only written if they are to be ``kept``.
+    """
+    n, d = room.bound.size, room.x.size
     beta = levels.beta[S - 1]
     factor = levels.rows[S - 1]
     if levels.rows.shape[1] <= SMALL:
         hold(levels.rows, S - 1, room.factor)
         factor = room.factor
-    best, top = -math.inf, -math.inf
+    index = int(np.int64(0))
+    best, second, top = -math.inf, -math.inf, -math.inf
     for first in range(0, n, GROUP):
-        offer(world, seed, t, which, first, n, room.group, room.actions)
+        offer(world, seed, t, which, first, n, room.group)
         m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
         for a in range(GROUP):
             k = first + a
@@ -62,10 +67,18 @@ def bound_outer(
                 mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
                 width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
                 ucb = mean + beta * math.sqrt(width2)
-                room.bound[k] = ucb
-                best = max(best, ucb)
                 top = max(top, dot(room.group[a], world.theta))
-    return best, top
+                second = max(second, min(best, ucb))
+                if ucb - CLOSE * abs(ucb) > best:
+                    index, best = k, ucb
+                    for j in range(d):
+                        room.x[j] = room.group[a, j]
+                if kept:
+                    room.bound[k] = ucb
+                    if room.actions.shape[0] == n:
+                        for j in range(d):
+                            room.actions[k, j] = room.group[a, j]
+    return index, best, second, top
 
 
 @inlined
@@ -86,7 +99,7 @@ def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) 
         for j in range(room.x.size):
             room.x[j] = room.actions[k, j]
     else:
-        offer(world, seed, t, which, k // GROUP * GROUP, n, room.group, room.actions)
+        offer(world, seed, t, which, k // GROUP * GROUP, n, room.group)
         a = k % GROUP
         for j in range(room.x.size):
             even, odd = (
@@ -96,31 +109,74 @@ def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) 
 
 
 @inlined
+def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> float:
+    """Write mean and squared width of x in all levels; its least upper bound."""
+    value = math.inf
+    for i in range(S):
+        s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], x)
+        value = min(value, s.means[i] + levels.beta[i] * math.sqrt(s.width2[i]))
+    return value
+
+
+@inlined
 def race(
-    levels: Levels,
-    S: int,
-    world: World,
-    seed: np.uint64,
-    t: int,
-    which: int,
-    best: float,
-    room: Room,
-    s: Scratch,
+    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room, s: Scratch
 ) -> int:
     """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
     while True:
+        best = room.bound[0]
+        for i in range(1, room.bound.size):
+            best = max(best, room.bound[i])
         k = first_of(room.bound, best)
         take(world, seed, t, which, k, room)
-        value = math.inf
-        for i in range(S):
-            s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], room.x)
-            value = min(value, s.means[i] + levels.beta[i] * math.sqrt(s.width2[i]))
+        value = evaluate_all(levels, S, room.x, s)
         if value >= room.bound[k] - CLOSE * abs(room.bound[k]):
             return k
         room.bound[k] = value
-        best = value
-        for i in range(room.bound.size):
-            best = max(best, room.bound[i])
+
+
+@inlined
+def choose(
+    levels: Levels, S: int, rule: int, world: World, seed: np.uint64, t: int, room: Room, s: Scratch
+) -> tuple[int, float]:
+    """The first action with the largest least upper bound, as ``race`` says it, and the best reward.
+
+    The outermost of nested levels has all data. What it likes best is the choice in 998 of 1,000 rounds, so bounds and
+    actions are not kept: they would have to be written to a memory that is slow on a GPU.
+    """
+    which = fixed_set(world, t)
+    kept = rule == DISJOINT
+    while True:
+        k, best, second, top = bound_outer(levels, S, world, seed, t, which, kept, room)
+        if kept:
+            return race(levels, S, world, seed, t, which, room, s), top
+        value = evaluate_all(levels, S, room.x, s)
+        if value > second + CLOSE * abs(value) or value >= best - CLOSE * abs(best):
+            return k, top
+        kept = True
+
+
+@inlined
+def learn_once(
+    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, s: Scratch
+) -> tuple[int, int]:
+    """As ``levelled.kernels.learn`` for one round; threads of a GPU pass through the levels side by side."""
+    if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
+        return 0, S
+    once = int(np.int64(1))
+    rule, lam = confidence.rule, confidence.regularization
+    level = once if rule == SINGLE else level_of(s.width2, S)
+    S_after = max(level, S)
+    if level > S:
+        open_level(levels.rows, levels.logdet, levels.rotations, level, rule, lam)
+        s.width2[level - 1] = s.width2[level - 2] if rule == NESTED else ridge.squared_norm(x) / lam
+    last = S_after if rule == NESTED else level
+    for j in range(once, last + 1):
+        if j >= level:
+            learn_level(levels, j, x, y, once, s.width2, lam, s.below)
+    levels.size[level - 1] += 1
+    set_radii(levels, confidence, min(level, S), S_after)
+    return level, S_after
 
 
 @inlined
@@ -128,8 +184,9 @@ def outside(levels: Levels, changed: int, S: int, theta: Array) -> bool:
     """Whether θ is outside of a set from level ``changed`` on; 0: none has changed."""
     found = False
     if changed > 0:
-        for i in range(changed - 1, S):
-            found |= not ridge.distance(levels.rows[i], theta) <= levels.beta[i]
+        for i in range(S):
+            if i >= changed - 1:
+                found |= not ridge.distance(levels.rows[i], theta) <= levels.beta[i]
     return found
 
 
@@ -156,14 +213,12 @@ def play_one(
     marks = fresh(room.counts)
     for t in range(asked.rounds):
         left = outside(levels, changed, S, world.theta)
-        which = fixed_set(world, t)
-        best, top = bound_outer(levels, S, world, random, t, which, room)
-        k = race(levels, S, world, random, t, which, best, room, s)
+        k, top = choose(levels, S, confidence.rule, world, random, t, room, s)
         choice = verdict(levels, S, confidence, k, -math.inf, s.means, s.width2)
         mean = dot(room.x, world.theta)
         gap = max(top - mean, 0.0)
         marks = mark(marks, asked, told, seed, t, gap, choice.certificate, left, choice.refuted, room.counts)
         y = mean + noise_of(world, random, np.uint64(t))
-        lowest, S_after = learn(levels, S, confidence, room.x, y, once, s)
+        lowest, S_after = learn_once(levels, S, confidence, room.x, y, s)
         changed, S = min(lowest, S), S_after
     tell(marks, told, seed, S, room.counts)
