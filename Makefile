@@ -5,12 +5,13 @@ VENV := .venv
 RUN := OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 
-.PHONY: help demo test lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
 	@echo "make test-cuda play_many on a GPU against the cores; needs an NVIDIA GPU (a few minutes)"
+	@echo "make serve-test  the service with a real PostgreSQL, in a temporary folder; needs Debian's package postgresql"
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
@@ -24,6 +25,8 @@ help:
 	@echo "make bench-start         time of import and of the first decision"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
+	@echo "make bench-serve         the service beside FastAPI, its latency and its starts (about 15 minutes)"
+	@echo "make bench-many          play_many on a GPU and the cores: speed, equality, validity at scale; needs an NVIDIA GPU (5 minutes)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour);"
 	@echo "               some alone: ONLY='e12-mdps e14-mixtures', less of them: ARGS='--seeds 5'"
@@ -63,6 +66,9 @@ test-cuda: $(VENV)/.cuda
 	$(RUN) -c "from unipac.many import run; problem = run.missing(); assert not problem, problem"
 	$(RUN) -m pytest -q -p no:xdist tests/many/test_gpu.py
 
+serve-test: $(VENV)/.dev
+	$(RUN) -m pytest -q -n auto --dist loadfile -m "postgres and not slow" tests/serve
+
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -73,7 +79,8 @@ lint: $(VENV)/.dev
 		--allowlist tests/typing/allowlist.txt unipac
 
 validate: $(VENV)/.dev
-	$(RUN) -m pytest -q -n auto -m slow tests
+	$(RUN) -m pytest -q -n auto -m "slow and not postgres" tests
+	$(RUN) -m pytest -q -n auto -m "slow and postgres" tests/serve
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.experiments
 	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
@@ -114,6 +121,12 @@ bench-house: $(VENV)/.dev
 
 bench-family: $(VENV)/.dev
 	$(RUN) benchmarks/family.py $(ARGS)
+
+bench-serve: $(VENV)/.dev
+	$(RUN) benchmarks/serve.py $(ARGS)
+
+bench-many: $(VENV)/.cuda
+	$(RUN) benchmarks/many.py $(ARGS)
 
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)

@@ -3,6 +3,7 @@
 import numpy as np
 from coba.environments.filters import OpeRewards
 from coba.primitives import LoggedInteraction
+
 from serve import serve
 
 

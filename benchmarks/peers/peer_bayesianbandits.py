@@ -2,6 +2,7 @@
 
 import numpy as np
 from bayesianbandits import Arm, ContextualAgent, NormalRegressor, UpperConfidenceBound
+
 from serve import serve_bandit
 
 

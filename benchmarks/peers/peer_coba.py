@@ -1,6 +1,7 @@
 """coba: LinUCB with one parameter for all actions, the same problem as ours."""
 
 from coba.learners import LinUCBLearner
+
 from serve import serve_bandit
 
 

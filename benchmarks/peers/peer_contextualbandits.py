@@ -2,6 +2,7 @@
 
 import numpy as np
 from contextualbandits.online import LinUCB
+
 from serve import serve_bandit
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from mabwiser.mab import MAB, LearningPolicy
+
 from serve import serve_bandit
 
 

@@ -4,6 +4,7 @@ Its bonus is √(1/beta + xᵀ(alpha I + beta Σ xxᵀ)⁻¹x), which is α √(
 """
 
 from river import bandit
+
 from serve import serve_bandit
 
 

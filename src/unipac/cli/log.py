@@ -11,12 +11,16 @@ import typer
 from unipac.cli.console import err, out, safe
 from unipac.cli.exits import USAGE
 
+STORES = ("sqlite:", "postgresql:", "postgres:")
+
 
 def show_log(
     log: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="The folder of a deployment's log. Example: unipac log router.", show_default=False
+            help="The folder of a deployment's log, or the store of a service that is stopped. "
+            "Examples: router, sqlite:decisions.sqlite.",
+            show_default=False,
         ),
     ],
     verify: Annotated[
@@ -45,11 +49,34 @@ def show_log(
     Example: unipac log router --verify
     """
     try:
-        said = _exported(log, export) if export else _replayed(log) if replay else _shown(log, verify)
+        if log.startswith(STORES):
+            said = _of_service(log, replay)
+        else:
+            folder = Path(log)
+            said = (
+                _exported(folder, export)
+                if export
+                else _replayed(folder)
+                if replay
+                else _shown(folder, verify)
+            )
     except (OSError, ValueError) as error:
         err.print(f"unipac: {safe(error)}", soft_wrap=True)
         raise typer.Exit(USAGE) from error
     out.print(safe(said), soft_wrap=True)
+
+
+def _of_service(store: str, replay: bool) -> str:
+    """All deployments of a store; each record and the chain are checked in any case."""
+    from unipac.serve.checking import checked
+
+    told = []
+    for found in checked(store, replay):
+        told.append(f"{found.name}: {found.events:,} events are whole; the chain ends in {found.chain}")
+        if found.digest is not None:
+            known = f"; as the snapshots at {', '.join(map(str, found.passed))} say" if found.passed else ""
+            told.append(f"    they lead to {found.digest}{known}")
+    return "\n".join(told) or "there are no deployments"
 
 
 def _shown(log: Path, verify: bool) -> str:

@@ -27,6 +27,10 @@ NEEDED = (
     "vl_convert",
 )
 """The packages that the extra ``experiments`` installs."""
+NEEDED_TO_SERVE = ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_client", "typer")
+"""The packages that the extra ``serve`` installs."""
+SERVING = ("serve", "token", "backup")
+"""The commands that need these alone."""
 
 
 def main() -> None:
@@ -35,10 +39,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ε shows a question mark
-    code = 0
+    code, serves = 0, sys.argv[1:2] != [] and sys.argv[1] in SERVING
+    needed = NEEDED_TO_SERVE if serves else NEEDED
     try:
-        missing = next((name for name in NEEDED if find_spec(name) is None), None)
-        if missing is None:
+        missing = next((name for name in needed if find_spec(name) is None), None)
+        if missing is None and serves:
+            from unipac.cli import serve
+
+            serve.app(prog_name="unipac")
+        elif missing is None:
             from unipac.cli import app as cli
 
             cli.app(prog_name="unipac")
@@ -58,9 +67,9 @@ def main() -> None:
         _complain(str(stopped))
         code = stopped.code
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in NEEDED:
+        if (error.name or "").partition(".")[0] not in needed:
             raise
-        _complain(f'{error.name} is missing; pip install "unipac[experiments]"')
+        _complain(f'{error.name} is missing; pip install "unipac[{"serve" if serves else "experiments"}]"')
         code = USAGE
     except Exception as error:
         if not _is_for_users(error):

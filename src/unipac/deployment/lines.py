@@ -38,7 +38,8 @@ class Head(msgspec.Struct):
     wall: float | None = None
 
 
-_head = msgspec.json.Decoder(Head).decode
+head = msgspec.json.Decoder(Head).decode
+"""The head of a record's rest."""
 
 
 class Line(NamedTuple):
@@ -80,10 +81,15 @@ def blanked(part: bytes) -> bytes:
     return part if not part or part.startswith(BLANK) else BLANK + _digest(part).hex().encode()
 
 
+def chained(rest: bytes, context: bytes, vectors: bytes, chain: bytes) -> bytes:
+    """The chain after a record of these parts."""
+    both = EMPTY_BOTH if not context and not vectors else _digest(context) + _digest(vectors)
+    return hashlib.sha256(chain + both + rest).digest()[:16]
+
+
 def joined(rest: bytes, context: bytes, vectors: bytes, chain: bytes) -> tuple[bytes, bytes]:
     """The line of these parts, after a chain, and the chain after it."""
-    both = EMPTY_BOTH if not context and not vectors else _digest(context) + _digest(vectors)
-    after = hashlib.sha256(chain + both + rest).digest()[:16]
+    after = chained(rest, context, vectors, chain)
     content = b"\t".join((binascii.hexlify(after[:8]), rest, context, vectors)) + b"\n"
     return b"%08x\t" % zlib.crc32(content) + content, after
 
@@ -102,12 +108,12 @@ def record_of(told: list[bytes]) -> Record:
     """The record of a line's parts."""
     _, rest, context, vectors = told
     try:
-        head = _head(rest)
+        first = head(rest)
     except msgspec.MsgspecError as error:
         raise ValueError(f"it is no event ({error})") from None
-    name: Label | None = head.id if head.kind == "decide" else None
+    name: Label | None = first.id if first.kind == "decide" else None
     gone = context.startswith(BLANK), vectors.startswith(BLANK)
-    return Record(head.seq, head.kind, name, head.wall, rest, *(
+    return Record(first.seq, first.kind, name, first.wall, rest, *(
         None if blank else part for blank, part in zip(gone, (context, vectors), strict=True)
     ))  # fmt: skip
 
@@ -116,7 +122,7 @@ def read(line: bytes, chain: bytes) -> Line:
     """The record of a line that follows on a chain; a ``ValueError`` if it does not."""
     told = parts(line)
     check, rest, context, vectors = told
-    after = hashlib.sha256(chain + _digest(context) + _digest(vectors) + rest).digest()[:16]
+    after = chained(rest, context, vectors, chain)
     if binascii.hexlify(after[:8]) != check:
         raise ValueError("it does not follow on the record before it")
     return Line(record_of(told), after)

@@ -25,6 +25,53 @@ def from_json(text: str) -> Features:
         raise ValueError(f"text must be written by to_json(), got one that is not ({error})") from None
 
 
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "Columns": {
+        "ranges": {}, "categories": {}, "booleans": [], "missing": "column", "unknown": "column", "scale": "bound",
+        "constant": True,
+    },
+    "Numbers": {"low": -1.0, "high": 1.0, "constant": True},
+    "Constant": {}, "Joined": {}, "Blocks": {"of": {"kind": "Constant"}}, "Interactions": {}, "Sum": {},
+}  # fmt: skip
+"""What a table may leave out, by kind: the defaults of the constructors."""
+NEEDED = {
+    "Columns": (), "Numbers": ("length",), "Constant": (), "Joined": ("parts",), "Blocks": ("ids",),
+    "Interactions": ("context", "action"), "Sum": ("parts",),
+}  # fmt: skip
+"""What a table must have."""
+
+
+def from_table(table: Any) -> Features:
+    """The map of a table written by hand: as ``to_json`` has it, without what has its default.
+
+    >>> from_table({"kind": "Blocks", "ids": ["a", "b"], "of": {"kind": "Columns", "ranges": {"age": [18, 90]}}}).dim
+    6
+    """
+    try:
+        return _features(_filled(table))
+    except KeyError as error:
+        raise ValueError(f"features must have {error}, got a table without it") from None
+    except (TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ValueError(f"features must be a table as to_json() writes it, got another ({error})") from None
+
+
+PARTS = ("of", "context", "action", "parts")
+"""Where a table has tables of other maps."""
+
+
+def _filled(table: Any) -> Any:
+    """The table with its defaults, and those of its parts."""
+    if isinstance(table, list):
+        return [_filled(one) for one in table]
+    check.require(isinstance(table, Mapping), "features", "a table", table)
+    kind = check.one_of("kind", table["kind"], tuple(DEFAULTS))
+    known = {"kind", *DEFAULTS[kind], *NEEDED[kind]}
+    for key in table:
+        check.require(key in known, kind, f"made of {', '.join(sorted(known))}", key)
+    parts = {key: _filled(value) if key in PARTS else value for key, value in table.items()}
+    return {**DEFAULTS[kind], **parts}
+
+
 def _features(spec: Mapping[str, Any]) -> Features:
     kind = spec["kind"]
     if kind == "Blocks":

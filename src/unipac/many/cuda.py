@@ -21,11 +21,11 @@ from unipac.many.record import Asked, Told, room
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
 
-BLOCK = 128
+BLOCK = 256
 """Threads in a block."""
-REGISTERS: int | None = None
+REGISTERS: int | None = 80
 """The most registers of a thread; None: as the compiler likes."""
-AT_A_TIME = 256
+AT_A_TIME = 768
 """Threads on each multiprocessor at a time, so that all that they know fits into its memories nearby."""
 AT_ONCE = 2**20
 """Seeds in one launch."""

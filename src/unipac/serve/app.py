@@ -1,0 +1,283 @@
+"""The routes: check the token, read the body, do it in memory, wait for the disk, answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from unipac.serve import backups, bodies, config as config_, journal, openapi, problems
+from unipac.serve.held import Answer, Held
+from unipac.serve.problems import LATER, Problem
+from unipac.serve.service import Service
+from unipac.serve.tokens import ALL, find
+
+IN_TIME = 10.0
+"""Seconds in which a body must be there."""
+MOST_EVENTS = 10_000
+JSON, LINES = "application/json", "application/x-ndjson"
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+PAGE = Path(__file__).parent / "page"
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+Work = Callable[[Held, bytes], Answer]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def made(service: Service) -> Starlette:
+    """The application of a service."""
+    return Starlette(routes=_Routes(service).all(), lifespan=service.life, exception_handlers={
+        HTTPException: _refused, Exception: _failed,
+    })  # fmt: skip
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _response(Problem(status, "there is no such path, or no such method of it"))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _response(Problem(500, "the request could not be done; the journal of the service has the reason"))
+
+
+def _response(answer: Problem | Answer, kind: str = JSON) -> Response:
+    if isinstance(answer, Problem):
+        headers = {**HEADERS, "retry-after": "1"} if answer.status in LATER else dict(HEADERS)
+        if answer.status == 401:
+            headers["www-authenticate"] = "Bearer"
+        return Response(answer.body(), answer.status, headers, "application/problem+json")
+    return Response(answer[1], answer[0], HEADERS, None if answer[0] == 204 else kind)
+
+
+class _Routes:
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def all(self) -> list[Route]:
+        """Every path."""
+        one = "/v1/deployments/{d}"
+        return [
+            self._on(f"{one}/decisions", "POST", "decide", lambda h, b: h.decide(bodies.read_decide(b))),
+            self._on(f"{one}/rewards", "POST", "reward", lambda h, b: h.reward(bodies.read_reward(b))),
+            self._on(f"{one}/batch", "POST", ("decide", "reward"), self._batch),
+            self._on(f"{one}/bounds", "POST", "read", lambda h, b: h.bounds(bodies.read_offer(b))),
+            self._on(f"{one}/restart", "POST", "admin", lambda h, b: h.restart()),
+            self._on(f"{one}/series", "GET", "read", lambda h, b: h.drawn()),
+            self._with(f"{one}/decisions/{{id:path}}", "DELETE", "decide", lambda h, p, b: h.forget(p["id"])),
+            self._with(f"{one}/watches/{{name:path}}", "GET", "read", lambda h, p, b: h.settled(p["name"])),
+            self._with(
+                f"{one}/watches/{{name:path}}", "PUT", "admin",
+                lambda h, p, b: h.watch(p["name"], bodies.read_watch(b)),
+            ),
+            Route(f"{one}/log", self._guarded("export", "log", self._log), methods=["GET"]),
+            Route(one, self._guarded("read", "state", self._state), methods=["GET"]),
+            Route(one, self._guarded("admin", "create", self._create), methods=["PUT"]),
+            Route("/v1/deployments", self._guarded("read", "list", self._list), methods=["GET"]),
+            Route("/v1/backup", self._guarded("admin", "backup", self._backup), methods=["GET"]),
+            Route("/metrics", self._guarded("metrics", "metrics", self._metrics), methods=["GET"]),
+            Route("/healthz", self._open(self._health), methods=["GET"]),
+            Route("/readyz", self._open(self._ready), methods=["GET"]),
+            Route("/openapi.json", self._open(self._openapi), methods=["GET"]),
+            Route("/ui", self._open(self._page), methods=["GET"]),
+            Route("/ui/{name}", self._open(self._page), methods=["GET"]),
+        ]  # fmt: skip
+
+    # -- who may -----------------------------------------------------------------------------------------------
+
+    def _open(self, work: Endpoint) -> Endpoint:
+        """For everybody who reaches it."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                self._check_host(request)
+                return await work(request)
+            except Problem as problem:
+                return _response(problem)
+
+        return endpoint
+
+    def _guarded(self, scopes: str | tuple[str, ...], route: str, work: Endpoint) -> Endpoint:
+        """For those whose token has the scopes; counted and timed."""
+        needed = (scopes,) if isinstance(scopes, str) else scopes
+
+        async def endpoint(request: Request) -> Response:
+            begin = time.perf_counter()
+            try:
+                self._check_host(request)
+                self._check_token(request, needed)
+                response = await work(request)
+            except ClientDisconnect:
+                response = _response(Problem(400, "the request ended too soon"))
+            except Exception as error:
+                try:
+                    response = _response(problems.of(error))
+                except Exception:
+                    journal.line("request failed", route=route, error=f"{type(error).__name__}: {error}")
+                    response = await _failed(request, error)
+            self.service.metrics.answered(route, response.status_code, time.perf_counter() - begin)
+            return response
+
+        return endpoint
+
+    def _check_host(self, request: Request) -> None:
+        if self.service.tokens is None:  # a page of another site must not reach us by a name of its own
+            host = request.headers.get("host", "")
+            name = host[: host.rfind(":")] if host.rpartition(":")[2].isdigit() else host
+            if name.lower() not in LOCAL:
+                raise Problem(403, "without tokens the host must be localhost")
+
+    def _check_token(self, request: Request, needed: tuple[str, ...]) -> None:
+        if self.service.tokens is None:
+            return
+        token = find(self.service.tokens, request.headers.get("authorization"))
+        if token is None:
+            raise Problem(401, "a token of this service is needed: Authorization: Bearer TOKEN")
+        about = request.path_params.get("d", ALL)
+        if not all(token.allows(scope, about) for scope in needed):
+            raise Problem(403, f"the token must have {' and '.join(needed)} for this")
+
+    # -- a deployment ------------------------------------------------------------------------------------------
+
+    def _on(self, path: str, method: str, scopes: str | tuple[str, ...], work: Work) -> Route:
+        return self._with(path, method, scopes, lambda held, parameters, body: work(held, body))
+
+    def _with(
+        self,
+        path: str,
+        method: str,
+        scopes: str | tuple[str, ...],
+        work: Callable[[Held, Any, bytes], Answer],
+    ) -> Route:
+        takes_body = method in ("POST", "PUT") and not path.endswith("/restart")
+
+        async def endpoint(request: Request) -> Response:
+            parameters, service = request.path_params, self.service
+            held = service.of(parameters["d"])
+            body = await self._body(request) if takes_body else b""
+            answer: Problem | Answer
+            try:
+                answer = work(held, parameters, body)
+            except Exception as error:
+                answer = problems.of(error)
+            await (
+                service.writer.on_disk()
+            )  # refusals wait as well: they may tell of what is not on the disk yet
+            return _response(answer)
+
+        name = path.removeprefix("/v1/deployments/{d}/").partition("/")[0]
+        return Route(path, self._guarded(scopes, name, endpoint), methods=[method])
+
+    async def _body(self, request: Request) -> bytes:
+        kind = request.headers.get("content-type", "")
+        if kind.partition(";")[0].strip().lower() != JSON:
+            raise Problem(415, "the body must be application/json")
+        most = self.service.config.max_body
+        length = request.headers.get("content-length", "")
+        if length.isdigit() and int(length) > most:
+            raise Problem(413, f"the body must have at most {most} bytes")
+        found = b""
+        try:
+            async with asyncio.timeout(IN_TIME):
+                async for part in request.stream():
+                    found += part
+                    if len(found) > most:
+                        raise Problem(413, f"the body must have at most {most} bytes")
+        except TimeoutError:
+            raise Problem(408, f"the body must be there within {IN_TIME:g} seconds") from None
+        return found
+
+    def _batch(self, held: Held, body: bytes) -> Answer:
+        items = bodies.read_batch(body)
+        answers = []
+        for item in items:
+            answer: Problem | Answer
+            try:
+                asked = item.read()
+                answer = held.reward(asked) if isinstance(asked, bodies.Reward) else held.decide(asked)
+            except Exception as error:
+                answer = problems.of(error)
+            status, told = (answer.status, answer.body()) if isinstance(answer, Problem) else answer
+            answers.append(b'{"status":%d,"body":%b}' % (status, told))
+        return 200, b"[%b]" % b",".join(answers)
+
+    async def _state(self, request: Request) -> Response:
+        held = self.service.of(request.path_params["d"])
+        answer = await asyncio.to_thread(held.state)  # the digest takes a while
+        await self.service.writer.on_disk()
+        return _response(answer)
+
+    async def _log(self, request: Request) -> Response:
+        held = self.service.of(request.path_params["d"])
+        after = _count(request, "after", 0, 2**62)
+        limit = _count(request, "limit", 1000, MOST_EVENTS)
+        lines = await asyncio.to_thread(held.events, after if after else -1, limit)
+        return _response((200, lines), LINES)
+
+    async def _create(self, request: Request) -> Response:
+        name = config_.named("name", request.path_params["d"])
+        table = bodies.read_table(await self._body(request))
+        status = await asyncio.to_thread(self.service.create, name, table)
+        held = self.service.of(name)
+        await self.service.writer.on_disk()
+        return _response((status, (await asyncio.to_thread(held.state))[1]))
+
+    async def _list(self, request: Request) -> Response:
+        service = self.service
+        ours = {
+            name: {"name": name, "address": service.config.address, "ours": True} for name in service.held
+        }
+        rest = {
+            name: {"name": name, "address": where, "ours": False} for name, where in service.others.items()
+        }
+        return _response((200, bodies.encode([found for _, found in sorted({**rest, **ours}.items())])))
+
+    # -- the service itself --------------------------------------------------------------------------------------
+
+    async def _backup(self, request: Request) -> Response:
+        await self.service.writer.on_disk()
+        path, done = await asyncio.to_thread(backups.made, self.service.database)
+        return FileResponse(path, 200, HEADERS, "application/vnd.sqlite3", background=done)
+
+    async def _metrics(self, request: Request) -> Response:
+        return Response(self.service.metrics.text(), 200, HEADERS, "text/plain; version=0.0.4; charset=utf-8")
+
+    async def _health(self, request: Request) -> Response:
+        return _response((200, b'{"status":"alive"}'))
+
+    async def _ready(self, request: Request) -> Response:
+        service = self.service
+        missing = sorted(name for name in service.config.deployments if name not in service.held)
+        if missing or service.writer.troubled:
+            return _response(
+                Problem(503, "this instance does not write all deployments of its file", missing=missing)
+            )
+        return _response((200, b'{"status":"ready"}'))
+
+    async def _openapi(self, request: Request) -> Response:
+        return _response((200, openapi.text()))
+
+    async def _page(self, request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        path = PAGE / name
+        if path.parent != PAGE or not path.is_file():
+            raise Problem(404, "there is no such page")
+        return FileResponse(path, 200, HEADERS)
+
+
+def _count(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise Problem(422, f"{name} must be an integer from 0 to {most}")
+    return int(text)

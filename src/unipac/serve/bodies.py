@@ -1,0 +1,235 @@
+"""What requests and answers hold, and the strict reading of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from unipac import _checks as check
+from unipac._actions import Actions, unlike
+from unipac.bandits.protocol.records import Bounds, Decision
+from unipac.features.maps import Features
+from unipac.serve.problems import Problem
+
+ID = re.compile(r"[!-~]{1,256}")
+MOST_ACTIONS = 1000
+MOST_ITEMS = 1000
+
+encode = msgspec.json.Encoder().encode
+
+
+Id = Annotated[
+    str, Meta(pattern="^[!-~]{1,256}$", description="1 to 256 printable ASCII characters", examples=["r1"])
+]
+Name = Annotated[str, Meta(min_length=1, max_length=256)] | int
+"""Of an action."""
+Context = dict[str, Any] | list[float] | None
+Actions_ = Annotated[list["Name | Action"], Meta(min_length=1, max_length=MOST_ACTIONS)] | None
+
+
+# -- requests --------------------------------------------------------------------------------------------
+
+
+class Action(msgspec.Struct, forbid_unknown_fields=True):
+    """An action that brings what is known of it."""
+
+    id: Name
+    vector: list[float] | None = None
+    """Where the deployment has no features."""
+    features: dict[str, Any] | list[float] | None = None
+    """Where its features are of the action, too."""
+
+
+class Offer(msgspec.Struct, forbid_unknown_fields=True):
+    """What can be done in a context."""
+
+    context: Context = None
+    """A row for the features; without features it is only logged."""
+    actions: Actions_ = None
+    """Ids, or objects with the vector or the features of each; null for the fixed actions of the agent."""
+    exclude: list[Name] = []
+    """Ids of actions that must not be taken."""
+
+
+class Decide(Offer, forbid_unknown_fields=True):
+    """A question."""
+
+    id: Id | None = None
+    """By which the reward will come; without one the decision gets one."""
+
+
+class Reward(msgspec.Struct, forbid_unknown_fields=True):
+    """What came of a decision."""
+
+    id: Id
+    value: float
+
+
+class Item(msgspec.Struct, forbid_unknown_fields=True):
+    """One of a batch: a question or a reward."""
+
+    decide: Decide | None = None
+    reward: Reward | None = None
+
+
+class RawItem(msgspec.Struct, forbid_unknown_fields=True):
+    """The same, not yet read: what is wrong with one item is no matter to the others."""
+
+    decide: msgspec.Raw = msgspec.Raw(b"null")
+    reward: msgspec.Raw = msgspec.Raw(b"null")
+
+    def read(self) -> Decide | Reward:
+        """The question or the reward."""
+        found = [
+            (kind, raw)
+            for kind, raw in ((Decide, self.decide), (Reward, self.reward))
+            if bytes(raw) != b"null"
+        ]
+        if len(found) != 1:
+            raise Problem(422, 'an item must be {"decide": ...} or {"reward": ...}')
+        decoded: Decide | Reward = _ITEMS[found[0][0]](found[0][1])
+        return decoded
+
+
+_ITEMS: dict[type[Decide] | type[Reward], Any] = {
+    Decide: msgspec.json.Decoder(Decide).decode, Reward: msgspec.json.Decoder(Reward).decode
+}  # fmt: skip
+
+
+class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
+    """A set of actions to look at."""
+
+    eps: Annotated[float, Meta(gt=0)]
+
+
+class Reader:
+    """Reads JSON of one type; a key twice, or half of a surrogate pair, is no JSON here."""
+
+    def __init__(self, kind: Any) -> None:
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def __call__(self, data: bytes) -> Any:
+        """What the text says."""
+        try:
+            found = self._decode(data)
+        except UnicodeDecodeError:
+            raise Problem(400, "JSON is malformed: it is not UTF-8") from None
+        strings = _STRINGS.findall(data)
+        keys = [text for text, colon in strings if colon]
+        if b"\\" in data or len(set(keys)) < len(keys):
+            _read_slowly(data)
+        return found
+
+
+_STRINGS = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
+
+
+def _read_slowly(data: bytes) -> None:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            raise Problem(400, "JSON is malformed: an object has a key twice")
+        return made
+
+    try:
+        whole = json.loads(data, object_pairs_hook=once)
+        if b"\\u" in data:  # only an escape can be half of a pair
+            json.dumps(whole, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Problem(400, "JSON is malformed: it has half of a surrogate pair") from None
+    except (ValueError, RecursionError):
+        raise Problem(400, "JSON is malformed") from None
+
+
+read_decide, read_reward, read_offer = Reader(Decide), Reader(Reward), Reader(Offer)
+read_batch, read_watch, read_table = (
+    Reader(Annotated[list[RawItem], Meta(max_length=MOST_ITEMS)]),
+    Reader(Watch),
+    Reader(dict[str, Any]),
+)
+
+
+# -- what they mean -----------------------------------------------------------------------------------------
+
+
+def checked_id(id_: str) -> str:
+    """An id that every store takes: what a store could refuse must be refused before the memory changes."""
+    check.require(
+        ID.fullmatch(id_) is not None, "id", "1 to 256 printable ASCII characters without space", id_
+    )
+    return id_
+
+
+def new_id() -> str:
+    """An id nobody can guess."""
+    return secrets.token_urlsafe(16)
+
+
+def offered(offer: Offer, features: Features | None) -> Any:
+    """The actions of a request, as ``Deployment.decide`` takes them."""
+    actions = offer.actions
+    if actions is None:
+        return None
+    check.require(len(actions) <= MOST_ACTIONS, "actions", f"at most {MOST_ACTIONS}", len(actions))
+    whole = [one for one in actions if isinstance(one, Action)]
+    if not whole and features is not None:
+        return actions
+    ids = unlike("actions", [one.id if isinstance(one, Action) else one for one in actions])
+    if features is None:
+        vectors = [one.vector for one in whole]
+        fits = len(whole) == len(actions) and all(vector is not None for vector in vectors)
+        check.require(fits, "actions", 'objects {"id", "vector"}, as there are no features', "others")
+        lengths = {len(vector) for vector in vectors if vector is not None}
+        check.require(len(lengths) == 1, "actions", "with vectors of one length", sorted(lengths))
+        return Actions(vectors, ids)  # type: ignore[arg-type]
+    fits = len(whole) == len(actions) and all(one.vector is None for one in whole)
+    check.require(fits, "actions", 'ids, or objects {"id", "features"} alone', "others")
+    return dict(zip(ids, (one.features for one in whole), strict=True))
+
+
+# -- answers ----------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def decided(decision: Decision) -> bytes:
+    """The answer to a question; made anew from the log, it has the same bytes."""
+    told = {
+        "id": decision.id,
+        "action": decision.index if decision.label is None else decision.label,
+        "mean": number(decision.mean),
+        "lcb": number(decision.lcb),
+        "ucb": number(decision.ucb),
+        "certificate": number(decision.certificate),
+        "certified": decision.certified,
+        "propensity": decision.propensity,
+        "holdout": decision.holdout,
+        "seq": decision.seq,
+    }
+    if decision.misspecification:
+        told["misspecification"] = decision.misspecification
+    return encode(told)
+
+
+def bounds(found: Bounds, ids: Iterable[Any]) -> bytes:
+    """Mean and bounds of each action."""
+    rows = zip(ids, found.mean.tolist(), found.lcb.tolist(), found.ucb.tolist(), strict=True)
+    return encode([
+        {"action": name, "mean": number(mean), "lcb": number(lcb), "ucb": number(ucb)}
+        for name, mean, lcb, ucb in rows
+    ])  # fmt: skip
+
+
+def plain(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, as JSON has it."""
+    return {key: number(value) if isinstance(value, float) else value for key, value in found.items()}

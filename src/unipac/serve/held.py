@@ -1,0 +1,145 @@
+"""A deployment that this instance writes, with what the service keeps beside it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from unipac.deployment import log as log_
+from unipac.deployment.deployment import Deployment
+from unipac.deployment.records import Decoder
+from unipac.serve import bodies
+from unipac.serve.bodies import Decide, Offer, Reward, Watch
+from unipac.serve.database import Database
+from unipac.serve.log import Log
+from unipac.serve.series import Series
+from unipac.serve.specs import Spec
+from unipac.serve.writer import Writer
+
+Answer = tuple[int, bytes]
+"""Status and body."""
+
+
+class Held:
+    """Does what requests ask for; each call ends with its events in the queue of the writer."""
+
+    def __init__(self, name: str, spec: Spec, number: int, database: Database, writer: Writer) -> None:
+        self.name, self.spec = name, spec
+        kept = database.series(number)
+        windowed = spec.settings.get("window") is not None
+        self.series = Series(windowed, kept[1] if kept else b"")
+        self.log = Log(database, writer, number, self.series.note)
+        self.log.extra = self.series.kept
+        if database.read(number, -1, 1):
+            self.deployment = Deployment.open(
+                self.log, agent=spec.own, features=spec.features, retention=spec.retention
+            )
+        else:
+            self.deployment = Deployment(
+                spec.agent, spec.features, log=self.log, retention=spec.retention, **spec.settings
+            )
+        self.snapshot_at = max((seq for seq, _ in self.log.snapshots()), default=0)
+        self._drift: Any = None
+
+    # -- what changes something --------------------------------------------------------------------------------
+
+    def decide(self, told: Decide) -> Answer:
+        """A decision: 201, or 200 if it was made before."""
+        id_ = bodies.new_id() if told.id is None else bodies.checked_id(told.id)
+        before = self.log.position().seq
+        actions = bodies.offered(told, self.deployment.features)
+        decision = self.deployment.decide(told.context, actions, id_, told.exclude)
+        return 201 if decision.seq > before else 200, bodies.decided(decision)
+
+    def reward(self, told: Reward) -> Answer:
+        """A reward: 201, or 200 if it had come before."""
+        id_ = bodies.checked_id(told.id)
+        new = self.deployment.reward(id_, told.value)
+        return 201 if new else 200, bodies.encode({"seq": self.log.seq_of(id_, "reward")})
+
+    def forget(self, id_: str) -> Answer:
+        """Nothing will be learned from a decision."""
+        self.deployment.forget(bodies.checked_id(id_))
+        return 204, b""
+
+    def watch(self, name: str, told: Watch) -> Answer:
+        """Look at a set of actions."""
+        bodies.checked_id(name)
+        self.deployment.watch(name, self._vectors(told), told.eps)
+        return self.settled(name)
+
+    def restart(self) -> Answer:
+        """Begin with an empty agent."""
+        self.deployment.restart()
+        return 200, bodies.encode({"seq": self.log.position().seq})
+
+    # -- what changes nothing ------------------------------------------------------------------------------------
+
+    def settled(self, name: str) -> Answer:
+        """The verdict on a watched set; null if there is none."""
+        found = self.deployment.settled(name)
+        return 200, bodies.encode(
+            {"name": name, "verdict": None if found is None else bodies.plain(found._asdict())}
+        )
+
+    def bounds(self, told: Offer) -> Answer:
+        """Mean and bounds of each action."""
+        offered = self._vectors(told)
+        agent = self.deployment.agent
+        found = agent.bounds(offered)
+        ids = range(len(found.mean)) if offered is None else offered.labels
+        return 200, bodies.bounds(found, ids)
+
+    def state(self) -> Answer:
+        """What is known of the deployment as a whole."""
+        d, agent = self.deployment, self.deployment.agent
+        return 200, bodies.encode({
+            "name": self.name,
+            "spec": bodies.read_table(self.spec.text.encode()),
+            "seq": self.log.position().seq,
+            "rounds": agent.rounds,
+            "pending": d.pending,
+            "consistent": d.consistent,
+            "guarantee": agent.guarantee,
+            "explored": self.series.share_explored,
+            "drift": bodies.plain(d.drift._asdict()),
+            "digest": d.digest(),
+        })  # fmt: skip
+
+    def drawn(self) -> Answer:
+        """What the page draws."""
+        self._note_drift()
+        return 200, self.series.kept()
+
+    def events(self, after: int, limit: int) -> bytes:
+        """Events after one, as lines of JSON; those that are on the disk."""
+        rows: Iterator[Any] = Decoder(self.deployment.agent.dim, blanks=True).events(self.log.read(after))
+        found = itertools.islice(rows, limit)
+        return b"".join(bodies.encode(log_.copied(row)) + b"\n" for row in found)
+
+    def _vectors(self, told: Offer) -> Any:
+        """The actions of a request as vectors; None for the fixed ones of the agent."""
+        actions, features = bodies.offered(told, self.deployment.features), self.deployment.features
+        return actions if features is None else features(told.context, actions, told.exclude)
+
+    # -- time passes ---------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Close windows that have ended."""
+        if self.deployment.window is not None and self.deployment.pending:
+            self.deployment.close()
+        self._note_drift()
+
+    def _note_drift(self) -> None:
+        """Show the series the last test of the alarm, if there was another."""
+        drift = self.deployment.drift
+        if drift is not self._drift:
+            self._drift = drift
+            self.series.alarm(bodies.number(drift.statistic), bodies.number(drift.threshold))
+
+    def checkpoint(self) -> None:
+        """Keep a snapshot."""
+        self.snapshot_at = self.log.position().seq
+        self._note_drift()
+        self.deployment.checkpoint()

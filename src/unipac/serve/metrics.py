@@ -1,0 +1,73 @@
+"""What Prometheus may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+if TYPE_CHECKING:
+    from unipac.serve.service import Service
+
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Metrics:
+    """Counts of requests; the rest is read off when it is asked for."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._registry = service, CollectorRegistry()
+        self._requests = Counter(
+            "unipac_requests_total", "Requests answered", ["route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "unipac_request_seconds", "From a request to its answer", ["route"], buckets=BUCKETS,
+            registry=self._registry,
+        )  # fmt: skip
+        self._counts: dict[tuple[str, int], Counter] = {}
+        self._times: dict[str, Histogram] = {}
+        self._registry.register(self)
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        count = self._counts.get((route, status))
+        if count is None:
+            count = self._counts[route, status] = self._requests.labels(route, str(status))
+            self._times.setdefault(route, self._seconds.labels(route))
+        count.inc()
+        self._times[route].observe(seconds)
+
+    def text(self) -> bytes:
+        """In Prometheus' format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """What is read off: by the writer, and by deployment."""
+        writer = self._service.writer
+        for name, told, value in (
+            ("unipac_commits", "Transactions", writer.commits),
+            ("unipac_commit_seconds", "Seconds in transactions", writer.seconds),
+            ("unipac_rows", "Records on the disk", writer.durable),
+        ):
+            yield CounterMetricFamily(name, told, value=value)
+        yield GaugeMetricFamily("unipac_waiting", "Answers that wait for the disk", value=writer.waiting)
+        families = [
+            GaugeMetricFamily(f"unipac_{name}", told, labels=["deployment"])
+            for name, told in (
+                ("events", "The number of the last event"),
+                ("pending", "Decisions that wait"),
+                ("consistent", "1 while no reward has refuted the assumptions"),
+                ("drift_alarm", "1 if the alarm of drift rang"),
+                ("explored_share", "Of all decisions"),
+            )
+        ]
+        for name, held in list(self._service.held.items()):
+            d = held.deployment
+            found = (
+                held.log.position().seq, d.pending, d.consistent, d.drift.alarm, held.series.share_explored or 0.0
+            )  # fmt: skip
+            for family, value in zip(families, found, strict=True):
+                family.add_metric([name], float(value))
+        yield from families

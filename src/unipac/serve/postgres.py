@@ -1,0 +1,224 @@
+"""The log in PostgreSQL: several machines, of which one writes a deployment at a time.
+
+A lease per deployment has an epoch, and expires by the clock of the database. Who takes it over raises the epoch, and
+every commit inserts only while the epoch is still the writer's. An advisory lock would not do: that of a writer that
+hangs lasts as long as its connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from unipac.serve.database import SNAPSHOTS, VERSION, Lease, Listed, Lost, Row, Unreachable
+from unipac.serve.tables import TABLES, blanked
+
+TYPES = {
+    "integer": "bigint", "identity": "bigint generated always as identity primary key",
+    "real": "double precision", "bytes": "bytea",
+}  # fmt: skip
+LEASES = """create table if not exists lease(
+    deployment bigint primary key, epoch bigint not null, expires timestamptz not null, address text not null)"""
+KEY = 7_310_528_881
+"""Of a lock that is held while tables are made: `create table if not exists` is not safe beside itself."""
+
+TAKE = """insert into lease values(%s, 1, clock_timestamp() + %s * interval '1 s', %s)
+on conflict(deployment) do update set epoch = lease.epoch + 1, expires = excluded.expires, address = excluded.address
+where lease.expires < clock_timestamp() returning epoch"""
+COMMIT = """with given as (select * from unnest(%s::bigint[], %s::bigint[]) as given(deployment, epoch)),
+held as (select lease.deployment from lease join given using (deployment, epoch) for share of lease)
+insert into event select * from unnest(%b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::float8[],
+                                       %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[])
+where (select count(*) from held) = (select count(*) from given)"""
+BEAT = """update lease set expires = clock_timestamp() + %s * interval '1 s'
+from unnest(%s::bigint[], %s::bigint[]) as given(deployment, epoch)
+where lease.deployment = given.deployment and lease.epoch = given.epoch"""
+
+
+class Postgres:
+    """``postgresql://...``."""
+
+    def __init__(self, url: str, address: str, lease: float) -> None:
+        self.url, self.address = url, address
+        self.lease: float | None = lease
+        self._epochs: dict[int, int] = {}
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+        self._writer, self._reader = self._connected(), self._connected()
+        with self._reader.transaction():
+            self._reader.execute("select pg_advisory_xact_lock(%s)", (KEY,))
+            for statement in (*TABLES.format(**TYPES).split(";"), LEASES):
+                if statement.strip():
+                    self._reader.execute(statement)
+            sql = "insert into format select %s where not exists (select * from format)"
+            self._reader.execute(sql, (VERSION,))
+        found = self._all("select version from format")[0][0]
+        if found != VERSION:
+            raise ValueError(f"store must have version {VERSION}, got tables of version {found}")
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        try:
+            return psycopg.connect(
+                self.url, autocommit=True, connect_timeout=5, application_name="unipac serve",
+                keepalives_idle=5, keepalives_interval=2, keepalives_count=3, tcp_user_timeout=10_000,
+            )  # fmt: skip
+        except psycopg.OperationalError as error:
+            raise Unreachable(_plain(error)) from None
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
+        """For reading, on a connection of its own, which is made anew if it broke."""
+        with self._reading:
+            if self._reader.closed:
+                self._reader = self._connected()
+            try:
+                with self._reader.cursor(binary=True) as cursor:
+                    yield cursor
+            except psycopg.OperationalError as error:
+                self._reader.close()
+                raise Unreachable(_plain(error)) from None
+
+    def _all(self, sql: Any, *values: Any) -> list[Any]:
+        with self._cursor() as cursor:
+            return cursor.execute(sql, values).fetchall()
+
+    # -- deployments -----------------------------------------------------------------------------------
+
+    def listed(self) -> list[Listed]:
+        """All deployments."""
+        return [Listed(*row) for row in self._all("select number, name, spec from deployment order by name")]
+
+    def create(self, name: str, spec: str) -> Listed:
+        """A new deployment, or the one that has this name."""
+        sql = "insert into deployment(name, spec) values(%s, %s) on conflict do nothing returning number"
+        self._all(sql, name, spec)
+        return Listed(*self._all("select number, name, spec from deployment where name = %s", name)[0])
+
+    def take(self, number: int) -> Lease:
+        """Become the writer if the lease has expired; else say whose it is."""
+        won = self._all(TAKE, number, self.lease, self.address)
+        if won:
+            with self._writing:
+                self._epochs[number] = won[0][0]
+            return Lease(won[0][0], self.address)
+        sql = "select address from lease where deployment = %s and expires >= clock_timestamp()"
+        held = self._all(sql, number)
+        return Lease(None, held[0][0] if held else None)
+
+    def beat(self) -> None:
+        """Hold all leases for some seconds more; on a connection that broke while it was idle, a new one is made."""
+        with self._writing:
+            if not self._epochs:
+                return
+            if self._writer.closed:
+                self._writer = self._connected()
+            self._renew(self.lease)
+
+    def _renew(self, seconds: float | None) -> None:
+        numbers, epochs = list(self._epochs), list(self._epochs.values())
+        try:
+            done = self._writer.execute(BEAT, (seconds, numbers, epochs)).rowcount
+        except psycopg.OperationalError as error:
+            self._writer.close()
+            raise Unreachable(_plain(error)) from None
+        if done != len(numbers):
+            raise Lost("another instance writes a deployment that was ours")
+
+    def give_back(self) -> None:
+        """Let the leases expire now."""
+        with self._writing, contextlib.suppress(Unreachable, Lost):
+            if self._epochs and not self._writer.closed:
+                self._renew(-1.0)
+            self._epochs.clear()
+
+    # -- events ------------------------------------------------------------------------------------------
+
+    def commit(self, rows: Sequence[Row]) -> None:
+        """Write rows in one statement, if all their deployments are still ours."""
+        numbers = list({row.deployment for row in rows})
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        with self._writing:
+            epochs = [self._epochs[number] for number in numbers]
+            done = self._writer.execute(COMMIT, (numbers, epochs, *columns)).rowcount
+        if done != len(rows):
+            raise Lost("another instance writes a deployment that was ours")
+
+    def read(self, number: int, after: int, limit: int) -> list[Row]:
+        """The first records after an event."""
+        sql = """select * from event where deployment = %s and seq > %s order by seq, kind collate "C" limit %s"""
+        return list(map(Row._make, self._all(sql, number, after, limit)))
+
+    def chain(self, number: int, seq: int) -> bytes | None:
+        """The chain after an event."""
+        sql = """select chain from event where deployment = %s and seq = %s
+                 order by kind collate "C" desc limit 1"""
+        found = self._all(sql, number, seq)
+        return found[0][0] if found else None
+
+    def of_id(self, number: int, id: str) -> list[Row]:  # noqa: A002
+        """All records of an id."""
+        sql = "select * from event where deployment = %s and id = %s"
+        return list(map(Row._make, self._all(sql, number, id)))
+
+    def ids(self, number: int) -> list[str]:
+        """The ids of all decisions."""
+        sql = "select id from event where deployment = %s and id is not null and kind = 'decide'"
+        return [row[0] for row in self._all(sql, number)]
+
+    # -- snapshots and personal data -----------------------------------------------------------------------
+
+    def keep(self, number: int, seq: int, snapshot: bytes, series: bytes) -> None:
+        """Keep a snapshot; one that a writer before us left at the same event is the same."""
+        put = """insert into snapshot values(%s, %s, %s, %s) on conflict(deployment, seq)
+                 do update set body = excluded.body, series = excluded.series"""
+        drop = """delete from snapshot where deployment = %s and seq not in
+                  (select seq from snapshot where deployment = %s order by seq desc limit %s)"""
+        with self._cursor() as cursor, self._reader.transaction():
+            cursor.execute(put, (number, seq, snapshot, series))
+            cursor.execute(drop, (number, number, SNAPSHOTS))
+
+    def snapshots(self, number: int) -> list[tuple[int, bytes]]:
+        """Newest first."""
+        return self._all("select seq, body from snapshot where deployment = %s order by seq desc", number)
+
+    def series(self, number: int) -> tuple[int, bytes] | None:
+        """What the page draws."""
+        sql = "select seq, series from snapshot where deployment = %s order by seq desc limit 1"
+        found = self._all(sql, number)
+        return found[0] if found else None
+
+    def blank(self, number: int, before: float, through: int) -> int:
+        """Blank parts of decisions, a thousand at a time."""
+        count, after = 0, -1
+        sql = """select seq, context, vectors from event where deployment = %s and kind = 'decide' and wall < %s
+                 and seq > %s order by seq limit 1000"""
+        while rows := self._all(sql, number, before, after):
+            after = rows[-1][0]
+            changed = [(context, vectors, number, seq) for seq, context, vectors in blanked(rows, through)]
+            count += len(changed)
+            with self._cursor() as cursor:
+                cursor.executemany(
+                    """update event set context = %s, vectors = %s
+                       where deployment = %s and seq = %s and kind = 'decide'""", changed
+                )  # fmt: skip
+        return count
+
+    # -- the end -----------------------------------------------------------------------------------------
+
+    def backup(self, path: Path) -> None:
+        """PostgreSQL has its own ways."""
+        raise ValueError("store must be a file of SQLite for this, got PostgreSQL, whose pg_dump does it")
+
+    def close(self) -> None:
+        """Let go of both connections."""
+        for connection in (self._writer, self._reader):
+            connection.close()
+
+
+def _plain(error: Exception) -> str:
+    """The first line of a message, which names no password."""
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,194 @@
+"""All deployments of an instance: which it writes, who writes the others, windows, snapshots, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+from unipac.serve import journal, specs
+from unipac.serve.config import MOST_DEPLOYMENTS, Config
+from unipac.serve.database import Database, Listed, Unreachable
+from unipac.serve.held import Held
+from unipac.serve.metrics import Metrics
+from unipac.serve.problems import Problem
+from unipac.serve.specs import Spec
+from unipac.serve.tokens import Token, read as read_tokens
+from unipac.serve.writer import Writer
+
+TICK = 0.05
+"""Seconds between two looks at windows."""
+MOST_WAITING = 4096
+"""Answers that may wait for the disk."""
+
+
+def opened(config: Config) -> Database:
+    """The database of a configuration."""
+    kind, _, rest = config.store.partition(":")
+    if kind == "sqlite":
+        from unipac.serve.sqlite import Sqlite
+
+        return Sqlite(rest)
+    try:
+        from unipac.serve.postgres import Postgres
+    except ModuleNotFoundError:
+        raise ValueError('store must have psycopg for PostgreSQL: pip install "unipac[postgres]"') from None
+    return Postgres(config.store, config.address, config.lease)
+
+
+class Service:
+    """What an instance has in memory."""
+
+    def __init__(self, config: Config, database: Database) -> None:
+        self.config, self.database = config, database
+        self.writer = Writer(database, config.linger)
+        self.held: dict[str, Held] = {}
+        self.others: dict[str, str | None] = {}
+        """Deployments that are not ours, with the address of the instance that writes them."""
+        self.tokens: list[Token] | None = None
+        self.metrics = Metrics(self)
+        self.read_tokens()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._checkpoints: asyncio.Task[None] | None = None
+
+    def read_tokens(self) -> None:
+        """Read the file of tokens, now or again; without one everybody on this machine may do everything."""
+        if self.config.tokens is not None:
+            self.tokens = read_tokens(self.config.tokens)
+            journal.line("tokens", count=len(self.tokens))
+
+    # -- beginning -------------------------------------------------------------------------------------------
+
+    def open_all(self) -> None:
+        """Open what the file names and what the database has, where nobody else writes it."""
+        self.writer.start()
+        for name, spec in self.config.deployments.items():
+            self._same(self.database.create(name, spec.text), spec)
+        self.take_over()
+
+    def _same(self, listed: Listed, spec: Spec) -> None:
+        if listed.spec != spec.text:
+            raise Problem(
+                409,
+                f"deployment {listed.name} must be what it was made as, got another agent, features or settings",
+            )
+
+    def take_over(self) -> None:
+        """Open every deployment that nobody writes."""
+        for listed in self.database.listed():
+            if listed.name not in self.held:
+                self._take(listed)
+
+    def _take(self, listed: Listed) -> None:
+        lease = self.database.take(listed.number)
+        if lease.epoch is None:
+            self.others[listed.name] = lease.address
+            return
+        self.others[listed.name] = None
+        begin = time.perf_counter()
+        spec = self.config.deployments.get(listed.name)
+        if spec is None:
+            spec = specs.made(specs.read(listed.spec), modules=False)
+        held = Held(listed.name, spec, listed.number, self.database, self.writer)
+        self.held[listed.name] = held
+        del self.others[listed.name]
+        seconds = round(time.perf_counter() - begin, 3)
+        journal.line(
+            "open", deployment=listed.name, seq=held.log.position().seq, epoch=lease.epoch, seconds=seconds
+        )
+
+    # -- deployments -------------------------------------------------------------------------------------------
+
+    def of(self, name: str) -> Held:
+        """The deployment of a name, if it is ours and there is room for a request."""
+        held = self.held.get(name)
+        if held is None:
+            if name not in self.others:
+                raise Problem(404, f"deployment must be one of this service, got {name!r}")
+            address = self.others[name]
+            if address is None or address == self.config.address:
+                raise Problem(503, "no instance writes this deployment yet")
+            raise Problem(421, "another instance writes this deployment", address=address)
+        if self.writer.troubled:
+            raise Problem(503, "the database does not answer")
+        if self.writer.waiting >= MOST_WAITING:
+            raise Problem(503, "too many requests wait for the disk")
+        return held
+
+    def create(self, name: str, table: Any) -> int:
+        """A deployment by API: 201, or 200 if it is there already."""
+        spec = specs.made(table, modules=False)
+        if len(self.held) + len(self.others) >= MOST_DEPLOYMENTS and name not in self.held:
+            raise Problem(422, f"deployments must be at most {MOST_DEPLOYMENTS}, got one more")
+        known = name in self.held or name in self.others
+        try:
+            listed = self.database.create(name, spec.text)
+            self._same(listed, spec)
+            if name not in self.held:
+                self._take(listed)
+        except Unreachable:
+            raise Problem(503, "the database does not answer") from None
+        if name not in self.held:
+            self.of(name)
+        return 200 if known else 201
+
+    # -- while it runs -------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def life(self, app: Any) -> Any:
+        """From the first request to the last."""
+        self.writer.attach(asyncio.get_running_loop())
+        self._tasks = [asyncio.create_task(self._windows())]
+        if self.database.lease is not None:
+            self._tasks.append(asyncio.create_task(self._look_for_leases(self.database.lease)))
+        journal.line("ready", address=self.config.address, deployments=sorted(self.held))
+        try:
+            yield
+        finally:
+            await self._end()
+
+    async def _windows(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            for held in list(self.held.values()):
+                held.tick()
+            self.writer.rouse()
+            if self._checkpoints is None or self._checkpoints.done():
+                due = [one for one in self.held.values() if self._is_due(one)]
+                if due:
+                    self._checkpoints = asyncio.create_task(self._checkpoint(due))
+
+    def _is_due(self, held: Held) -> bool:
+        return held.log.position().seq - held.snapshot_at >= self.config.snapshot_every
+
+    async def _checkpoint(self, due: list[Held]) -> None:
+        for held in due:
+            begin = time.perf_counter()
+            await asyncio.to_thread(held.checkpoint)
+            seconds = round(time.perf_counter() - begin, 3)
+            journal.line("snapshot", deployment=held.name, seq=held.snapshot_at, seconds=seconds)
+
+    async def _look_for_leases(self, lease: float) -> None:
+        while True:
+            await asyncio.sleep(min(lease / 4, 1.0))
+            with contextlib.suppress(Unreachable):
+                await asyncio.to_thread(self.take_over)
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._checkpoints is not None:
+            await self._checkpoints
+        for held in self.held.values():
+            await asyncio.to_thread(held.checkpoint)
+            self.of_digest(held)
+        await asyncio.to_thread(self.writer.end)
+        self.database.give_back()
+        self.database.close()
+
+    def of_digest(self, held: Held) -> None:
+        """Say where a deployment has come to."""
+        journal.line(
+            "shut", deployment=held.name, seq=held.log.position().seq, digest=held.deployment.digest()
+        )

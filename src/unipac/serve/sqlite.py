@@ -1,0 +1,180 @@
+"""The log in a file of SQLite: one process, one connection.
+
+The connection keeps the file locked, and backups go through it: in SQLite before 3.51.3 two connections that reset the
+write-ahead log at the same moment can spoil it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unipac.serve.database import SNAPSHOTS, VERSION, Lease, Listed, Row
+from unipac.serve.tables import TABLES, blanked
+
+TYPES = {"integer": "integer", "identity": "integer primary key", "real": "real", "bytes": "blob"}
+PAGES = 500
+"""A backup copies so many pages at once, and lets the writer in between."""
+
+
+class Sqlite:
+    """``sqlite:decisions.sqlite``."""
+
+    lease: float | None = None
+
+    def __init__(self, path: str | os.PathLike[str], synchronous: str = "full") -> None:
+        self.path, self._lock = Path(path), threading.Lock()
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        self._db = sqlite3.connect(self.path, timeout=0.5, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in ("locking_mode=exclusive", "journal_mode=wal", f"synchronous={synchronous}",
+                           "wal_autocheckpoint=4000"):  # fmt: skip
+                self._db.execute(f"pragma {pragma}")
+            self._db.execute("begin immediate")
+            for statement in TABLES.format(**TYPES).split(";"):
+                self._db.execute(statement)
+            self._db.execute(
+                "insert into format select ? where not exists (select * from format)", (VERSION,)
+            )
+            self._db.execute("commit")
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            if "locked" in str(error):
+                raise ValueError(
+                    f"store must be used by one process alone, got {str(self.path)!r}, which another has locked"
+                ) from None
+            raise
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise ValueError(f"store must be a file of SQLite, got {str(self.path)!r} ({error})") from None
+        found = self._all("select version from format")[0][0]
+        if found != VERSION:
+            self._db.close()
+            raise ValueError(f"store must have version {VERSION}, got {str(self.path)!r} of version {found}")
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    # -- deployments -----------------------------------------------------------------------------------
+
+    def listed(self) -> list[Listed]:
+        """All deployments."""
+        return [Listed(*row) for row in self._all("select number, name, spec from deployment order by name")]
+
+    def create(self, name: str, spec: str) -> Listed:
+        """A new deployment, or the one that has this name."""
+        self._all("insert into deployment(name, spec) values(?, ?) on conflict do nothing", name, spec)
+        return Listed(*self._all("select number, name, spec from deployment where name = ?", name)[0])
+
+    def take(self, number: int) -> Lease:
+        """The file is locked, so everything is ours."""
+        return Lease(1, None)
+
+    def beat(self) -> None:
+        """Nobody else can write."""
+
+    def give_back(self) -> None:
+        """``close`` does it."""
+
+    # -- events ------------------------------------------------------------------------------------------
+
+    def commit(self, rows: Sequence[Row]) -> None:
+        """Write rows; when this returns, SQLite has synced its log."""
+        with self._lock:
+            self._db.execute("begin immediate")
+            self._db.executemany("insert into event values(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.execute("commit")
+
+    def read(self, number: int, after: int, limit: int) -> list[Row]:
+        """The first records after an event."""
+        sql = "select * from event where deployment = ? and seq > ? order by seq, kind limit ?"
+        return list(map(Row._make, self._all(sql, number, after, limit)))
+
+    def chain(self, number: int, seq: int) -> bytes | None:
+        """The chain after an event."""
+        sql = "select chain from event where deployment = ? and seq = ? order by kind desc limit 1"
+        found = self._all(sql, number, seq)
+        return found[0][0] if found else None
+
+    def of_id(self, number: int, id: str) -> list[Row]:  # noqa: A002
+        """All records of an id."""
+        return list(
+            map(Row._make, self._all("select * from event where deployment = ? and id = ?", number, id))
+        )
+
+    def ids(self, number: int) -> list[str]:
+        """The ids of all decisions."""
+        sql = "select id from event where deployment = ? and id is not null and kind = 'decide'"
+        return [row[0] for row in self._all(sql, number)]
+
+    # -- snapshots and personal data -----------------------------------------------------------------------
+
+    def keep(self, number: int, seq: int, snapshot: bytes, series: bytes) -> None:
+        """Keep a snapshot."""
+        old = "select seq from snapshot where deployment = ? order by seq desc limit ?"
+        with self._lock:
+            self._db.execute("begin immediate")
+            self._db.execute(
+                "insert or replace into snapshot values(?, ?, ?, ?)", (number, seq, snapshot, series)
+            )
+            self._db.execute(
+                f"delete from snapshot where deployment = ? and seq not in ({old})",
+                (number, number, SNAPSHOTS),
+            )
+            self._db.execute("commit")
+
+    def snapshots(self, number: int) -> list[tuple[int, bytes]]:
+        """Newest first."""
+        return self._all("select seq, body from snapshot where deployment = ? order by seq desc", number)
+
+    def series(self, number: int) -> tuple[int, bytes] | None:
+        """What the page draws."""
+        sql = "select seq, series from snapshot where deployment = ? order by seq desc limit 1"
+        found = self._all(sql, number)
+        return found[0] if found else None
+
+    def blank(self, number: int, before: float, through: int) -> int:
+        """Blank parts of decisions, a thousand at a time."""
+        count, after = 0, -1
+        sql = """select seq, context, vectors from event where deployment = ? and kind = 'decide' and wall < ?
+                 and seq > ? order by seq limit 1000"""
+        while rows := self._all(sql, number, before, after):
+            after = rows[-1][0]
+            changed = [(context, vectors, number, seq) for seq, context, vectors in blanked(rows, through)]
+            count += len(changed)
+            with self._lock:
+                self._db.execute("begin immediate")
+                self._db.executemany(
+                    """update event set context = ?, vectors = ?
+                       where deployment = ? and seq = ? and kind = 'decide'""", changed
+                )  # fmt: skip
+                self._db.execute("commit")
+        return count
+
+    # -- the end -----------------------------------------------------------------------------------------
+
+    def backup(self, path: Path) -> None:
+        """Copy everything to a file; between steps the writer may commit, and the copy has what it wrote."""
+
+        def let_in(*_: int) -> None:
+            self._lock.release()
+            self._lock.acquire()
+
+        target = sqlite3.connect(path)
+        try:
+            with self._lock:
+                self._db.backup(target, pages=PAGES, progress=let_in)
+            target.execute("pragma journal_mode=delete")  # one file, whole in itself
+        finally:
+            target.close()
+
+    def close(self) -> None:
+        """Bring the log into the file, and unlock it."""
+        with self._lock:
+            self._db.close()
