@@ -676,6 +676,7 @@ def test_errors_have_no_traceback_and_code_2(tmp_path):
         (["run", "quikstart"], "did you mean quickstart"),
         (["run", "missing.toml"], "missing.toml: no such file"),
         (["run", "quickstart", "--engine", "cloud"], "engine must be serial"),
+        (["run", "quickstart", "--engine", "cuda"], "unipac.play_many"),
         (["run", "quickstart", "--seeds", "0"], "seeds: must be an integer from 1"),
         (["report", "nowhere"], "nowhere"),
         (["run", "quickstart", "--rounds", "many"], "--rounds"),

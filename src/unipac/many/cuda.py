@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from numba import cuda as gpu, float64, int64
+from numba import config, cuda as gpu, float64, int64
 
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.confidence import Confidence
@@ -85,7 +85,8 @@ def _made(c: Constants) -> Any:
     d, C = c.d, c.capacity
     stack_shape, columns = (C, d, d + 2), d + 2
     drawn, gaussian, shortest = c.drawn, c.gaussian, c.shortest
-    options = {} if c.registers is None else {"max_registers": c.registers}
+    free = c.registers is None or config.ENABLE_CUDASIM  # the simulator has no registers
+    options = {} if free else {"max_registers": c.registers}
 
     @gpu.jit(**options)
     def kernel(

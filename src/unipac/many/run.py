@@ -120,11 +120,11 @@ def missing() -> str:
     simulated = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
     if not simulated and importlib.util.find_spec("numba_cuda") is None:
         return 'device="cuda" needs: pip install "unipac[cuda]"'
-    from numba import cuda as gpu
-
     try:
+        from numba import cuda as gpu
+
         return (
             "" if gpu.is_available() else 'device="cuda" needs an NVIDIA GPU and its driver, and found none'
         )
-    except Exception as error:  # drivers fail in many ways
+    except Exception as error:  # drivers and packages that do not fit fail in many ways
         return f'device="cuda" needs a GPU that CUDA can use: {error}'
