@@ -17,7 +17,7 @@ from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii
-from unipac.bandits.levelled.kernels import Scratch, verdict
+from unipac.bandits.levelled.kernels import Scratch, certify
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
 from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
@@ -45,10 +45,10 @@ class Room(NamedTuple):
 @inlined
 def bound_outer(
     levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, kept: bool, room: Room
-) -> tuple[int, float, float, float]:
-    """Bound all actions by the outermost level: the first largest, its bound, the second largest, the best reward.
+) -> tuple[float, float, float]:
+    """Bound all actions by the outermost level: the largest bound, the second largest, the best reward.
 
-    That action is in ``room.x``; bounds and actions are only written if they are to be ``kept``.
+    The first action with the largest is in ``room.x``; bounds and actions are only written if they are to be ``kept``.
     """
     n, d = room.bound.size, room.x.size
     beta = levels.beta[S - 1]
@@ -56,7 +56,6 @@ def bound_outer(
     if levels.rows.shape[1] <= SMALL:
         hold(levels.rows, S - 1, room.factor)
         factor = room.factor
-    index = int(np.int64(0))
     best, second, top = -math.inf, -math.inf, -math.inf
     for first in range(0, n, GROUP):
         offer(world, seed, t, which, first, n, room.group)
@@ -70,7 +69,7 @@ def bound_outer(
                 top = max(top, dot(room.group[a], world.theta))
                 second = max(second, min(best, ucb))
                 if ucb - CLOSE * abs(ucb) > best:
-                    index, best = k, ucb
+                    best = ucb
                     for j in range(d):
                         room.x[j] = room.group[a, j]
                 if kept:
@@ -78,7 +77,7 @@ def bound_outer(
                     if room.actions.shape[0] == n:
                         for j in range(d):
                             room.actions[k, j] = room.group[a, j]
-    return index, best, second, top
+    return best, second, top
 
 
 @inlined
@@ -109,37 +108,38 @@ def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) 
 
 
 @inlined
-def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> float:
-    """Write mean and squared width of x in all levels; its least upper bound."""
-    value = math.inf
+def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> tuple[float, float]:
+    """Write the squared width of x in all levels; its least upper bound and its greatest lower bound."""
+    ucb, lcb = math.inf, -math.inf
     for i in range(S):
-        s.means[i], s.width2[i] = ridge.evaluate(levels.rows[i], x)
-        value = min(value, s.means[i] + levels.beta[i] * math.sqrt(s.width2[i]))
-    return value
+        mean, s.width2[i] = ridge.evaluate(levels.rows[i], x)
+        bonus = levels.beta[i] * math.sqrt(s.width2[i])
+        ucb, lcb = min(ucb, mean + bonus), max(lcb, mean - bonus)
+    return ucb, lcb
 
 
 @inlined
 def race(
     levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room, s: Scratch
-) -> int:
-    """The first action with the largest least upper bound; it is in ``room.x``, its values by level in s."""
+) -> tuple[float, float]:
+    """Bounds of the first action with the largest least upper bound, which is in ``room.x``, its widths in s."""
     while True:
         best = room.bound[0]
         for i in range(1, room.bound.size):
             best = max(best, room.bound[i])
         k = first_of(room.bound, best)
         take(world, seed, t, which, k, room)
-        value = evaluate_all(levels, S, room.x, s)
-        if value >= room.bound[k] - CLOSE * abs(room.bound[k]):
-            return k
-        room.bound[k] = value
+        ucb, lcb = evaluate_all(levels, S, room.x, s)
+        if ucb >= room.bound[k] - CLOSE * abs(room.bound[k]):
+            return ucb, lcb
+        room.bound[k] = ucb
 
 
 @inlined
 def choose(
     levels: Levels, S: int, rule: int, world: World, seed: np.uint64, t: int, room: Room, s: Scratch
-) -> tuple[int, float]:
-    """The first action with the largest least upper bound, as ``race`` says it, and the best reward.
+) -> tuple[float, float, float]:
+    """Choose as ``race`` does: bounds of the action chosen, and the best reward.
 
     The outermost of nested levels has all data. What it likes best is the choice in 998 of 1,000 rounds, so bounds and
     actions are not kept: they would have to be written to a memory that is slow on a GPU.
@@ -147,22 +147,34 @@ def choose(
     which = fixed_set(world, t)
     kept = rule == DISJOINT
     while True:
-        k, best, second, top = bound_outer(levels, S, world, seed, t, which, kept, room)
+        best, second, top = bound_outer(levels, S, world, seed, t, which, kept, room)
         if kept:
-            return race(levels, S, world, seed, t, which, room, s), top
-        value = evaluate_all(levels, S, room.x, s)
-        if value > second + CLOSE * abs(value) or value >= best - CLOSE * abs(best):
-            return k, top
+            ucb, lcb = race(levels, S, world, seed, t, which, room, s)
+            return ucb, lcb, top
+        ucb, lcb = evaluate_all(levels, S, room.x, s)
+        if ucb > second + CLOSE * abs(ucb) or ucb >= best - CLOSE * abs(best):
+            return ucb, lcb, top
         kept = True
 
 
 @inlined
+def certified(confidence: Confidence, ucb: float, lcb: float) -> tuple[float, bool]:
+    """The certificate of an action that no other exceeds, as in ``levelled.kernels.verdict``; whether it is refuted."""
+    high = min(ucb, confidence.high)
+    return certify(confidence, high, high, max(lcb, confidence.low))
+
+
+@inlined
 def learn_once(
-    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, s: Scratch
-) -> tuple[int, int]:
-    """As ``levelled.kernels.learn`` for one round; threads of a GPU pass through the levels side by side."""
+    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, theta: Array, s: Scratch
+) -> tuple[int, bool]:
+    """As ``levelled.kernels.learn`` for one round: the levels there are then, and whether θ is outside of a set.
+
+    Only of sets that change. Threads of a GPU pass through the levels side by side, and the distance to θ is taken
+    while a level is in a memory nearby.
+    """
     if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
-        return 0, S
+        return S, False
     once = int(np.int64(1))
     rule, lam = confidence.rule, confidence.regularization
     level = once if rule == SINGLE else level_of(s.width2, S)
@@ -171,23 +183,19 @@ def learn_once(
         open_level(levels.rows, levels.logdet, levels.rotations, level, rule, lam)
         s.width2[level - 1] = s.width2[level - 2] if rule == NESTED else ridge.squared_norm(x) / lam
     last = S_after if rule == NESTED else level
-    for j in range(once, last + 1):
-        if j >= level:
+    changed = min(level, S)
+    for j in range(once, S_after + 1):
+        if level <= j <= last:
             learn_level(levels, j, x, y, once, s.width2, lam, s.below)
+        if j >= changed:
+            s.means[j - 1] = ridge.distance(levels.rows[j - 1], theta)
     levels.size[level - 1] += 1
-    set_radii(levels, confidence, min(level, S), S_after)
-    return level, S_after
-
-
-@inlined
-def outside(levels: Levels, changed: int, S: int, theta: Array) -> bool:
-    """Whether θ is outside of a set from level ``changed`` on; 0: none has changed."""
-    found = False
-    if changed > 0:
-        for i in range(S):
-            if i >= changed - 1:
-                found |= not ridge.distance(levels.rows[i], theta) <= levels.beta[i]
-    return found
+    set_radii(levels, confidence, changed, S_after)
+    outside = False
+    for i in range(S_after):
+        if i >= changed - 1:
+            outside |= not s.means[i] <= levels.beta[i]
+    return S_after, outside
 
 
 @jit
@@ -208,17 +216,16 @@ def play_one(
     for i in range(levels.size.size):
         levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
     ridge.reset(levels.rows[0], confidence.regularization)
-    S, changed = once, once
+    S = once
     set_radii(levels, confidence, once, once)
+    left = not ridge.distance(levels.rows[0], world.theta) <= levels.beta[0]
     marks = fresh(room.counts)
     for t in range(asked.rounds):
-        left = outside(levels, changed, S, world.theta)
-        k, top = choose(levels, S, confidence.rule, world, random, t, room, s)
-        choice = verdict(levels, S, confidence, k, -math.inf, s.means, s.width2)
+        ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
+        certificate, refuted = certified(confidence, ucb, lcb)
         mean = dot(room.x, world.theta)
         gap = max(top - mean, 0.0)
-        marks = mark(marks, asked, told, seed, t, gap, choice.certificate, left, choice.refuted, room.counts)
+        marks = mark(marks, asked, told, seed, t, gap, certificate, left, refuted, room.counts)
         y = mean + noise_of(world, random, np.uint64(t))
-        lowest, S_after = learn_once(levels, S, confidence, room.x, y, s)
-        changed, S = min(lowest, S), S_after
+        S, left = learn_once(levels, S, confidence, room.x, y, world.theta, s)
     tell(marks, told, seed, S, room.counts)
