@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from numba import config, cuda as gpu, float64, int64
+from numba import config, cuda as gpu, float64, int64, uint64
 
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.confidence import Confidence
@@ -17,7 +17,7 @@ from unipac.bandits.levelled.kernels import Scratch
 from unipac.linalg.levels import DISJOINT, Levels
 from unipac.many import guarded, optimistic
 from unipac.many.offers import SMALL
-from unipac.many.record import Asked, Told, room
+from unipac.many.record import Asked, Told, fresh, room, tell
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
 
@@ -27,6 +27,8 @@ REGISTERS: int | None = 80
 """The most registers of a thread; None: as the compiler likes."""
 AT_A_TIME = 768
 """Threads on each multiprocessor at a time, so that all that they know fits into its memories nearby."""
+PACED = 0
+"""How often in a round the threads of a block wait for one another."""
 AT_ONCE = 2**20
 """Seeds in one launch."""
 
@@ -51,6 +53,7 @@ class Constants(NamedTuple):
     shortest: float
     kept: bool
     registers: int | None
+    paced: int
 
 
 def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[Constants, tuple[float, ...]]:
@@ -70,6 +73,7 @@ def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[
         shortest=world.shortest,
         kept=rules is not None or c.rule == DISJOINT,
         registers=REGISTERS,
+        paced=PACED,
     )
     return fixed, (*numbers, c.constant, world.noise)
 
@@ -121,6 +125,7 @@ def _optimistic(c: Constants) -> Any:
     n, d, E = c.n, c.d, c.grid
     actions_shape, group_shape, factor_shape = _shapes(c)
     certified, rule, radius, delta, outer, _, _, lam, length, _, scale, low, high = c.confidence
+    paced = c.paced
 
     @gpu.jit(device=True)
     def play_one(key, seed, R, S, alpha, world, asked, levels, s, told):
@@ -131,7 +136,19 @@ def _optimistic(c: Constants) -> Any:
         confidence = Confidence(
             certified, rule, radius, delta, outer, R, S, lam, length, alpha, scale, low, high
         )
-        optimistic.play_one(key, seed, world, confidence, asked, levels, s, work, told)
+        # The loop of ``optimistic.play_one``; threads that wait for one another use the same instructions together.
+        random, S = uint64(key), int64(1)
+        left, marks = optimistic.begin(levels, confidence, world.theta), fresh(counts)
+        for t in range(asked.rounds):
+            if paced > 0:
+                gpu.syncthreads()
+            marks, y = optimistic.decide(
+                levels, S, confidence, world, random, t, left, marks, asked, told, seed, work, s
+            )
+            if paced > 1:
+                gpu.syncthreads()
+            S, left = optimistic.learn_once(levels, S, confidence, x, y, world.theta, s)
+        tell(marks, told, seed, S, counts)
 
     return play_one
 

@@ -21,7 +21,7 @@ from unipac.bandits.levelled.kernels import Scratch, certify
 from unipac.linalg import ridge
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
 from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
-from unipac.many.record import Asked, Told, fresh, mark, tell
+from unipac.many.record import Asked, Marks, Told, fresh, mark, tell
 from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
 
 
@@ -198,6 +198,42 @@ def learn_once(
     return S_after, outside
 
 
+@inlined
+def begin(levels: Levels, confidence: Confidence, theta: Array) -> bool:
+    """Know nothing, in one level; whether θ is outside of its set."""
+    once = int(np.int64(1))
+    for i in range(levels.size.size):
+        levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
+    ridge.reset(levels.rows[0], confidence.regularization)
+    set_radii(levels, confidence, once, once)
+    return not ridge.distance(levels.rows[0], theta) <= levels.beta[0]
+
+
+@inlined
+def decide(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    world: World,
+    random: np.uint64,
+    t: int,
+    left: bool,
+    marks: Marks,
+    asked: Asked,
+    told: Told,
+    seed: int,
+    room: Room,
+    s: Scratch,
+) -> tuple[Marks, float]:
+    """Choose in round t and mark what is seen; the action is in ``room.x``, its reward is returned."""
+    ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
+    certificate, refuted = certified(confidence, ucb, lcb)
+    mean = dot(room.x, world.theta)
+    gap = max(top - mean, 0.0)
+    marks = mark(marks, asked, told, seed, t, gap, certificate, left, refuted, room.counts)
+    return marks, mean + noise_of(world, random, np.uint64(t))
+
+
 @jit
 def play_one(
     key: int,
@@ -211,21 +247,9 @@ def play_one(
     told: Told,
 ) -> None:
     """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
-    once = int(np.int64(1))
-    random = np.uint64(key)
-    for i in range(levels.size.size):
-        levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
-    ridge.reset(levels.rows[0], confidence.regularization)
-    S = once
-    set_radii(levels, confidence, once, once)
-    left = not ridge.distance(levels.rows[0], world.theta) <= levels.beta[0]
-    marks = fresh(room.counts)
+    random, S = np.uint64(key), int(np.int64(1))
+    left, marks = begin(levels, confidence, world.theta), fresh(room.counts)
     for t in range(asked.rounds):
-        ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
-        certificate, refuted = certified(confidence, ucb, lcb)
-        mean = dot(room.x, world.theta)
-        gap = max(top - mean, 0.0)
-        marks = mark(marks, asked, told, seed, t, gap, certificate, left, refuted, room.counts)
-        y = mean + noise_of(world, random, np.uint64(t))
+        marks, y = decide(levels, S, confidence, world, random, t, left, marks, asked, told, seed, room, s)
         S, left = learn_once(levels, S, confidence, room.x, y, world.theta, s)
     tell(marks, told, seed, S, room.counts)
