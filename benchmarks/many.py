@@ -98,7 +98,9 @@ def equal(a: Any, b: Any) -> dict[str, float]:
 def settings_now() -> dict[str, Any]:
     from unipac.many import cuda
 
-    return {"registers": cuda.REGISTERS, "block": cuda.BLOCK, "at_a_time": cuda.AT_A_TIME}
+    return {
+        "registers": cuda.REGISTERS, "block": cuda.BLOCK, "at_a_time": cuda.AT_A_TIME, "paced": cuda.PACED
+    }  # fmt: skip
 
 
 def check() -> list[dict[str, Any]]:
