@@ -7,11 +7,12 @@ CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 # The files with a marker: to collect all others as well takes longer than to run some of these.
 MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
-.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
+	@echo "make test-cuda play_many on a GPU against the cores; needs an NVIDIA GPU (a few minutes)"
 	@echo "make serve-test  the service with a real PostgreSQL, in a temporary folder; needs Debian's package postgresql"
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
@@ -27,6 +28,7 @@ help:
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
 	@echo "make bench-serve         the service beside FastAPI, its latency and its starts (about 15 minutes)"
+	@echo "make bench-many          play_many on a GPU and the cores: speed, equality, validity at scale; needs an NVIDIA GPU (5 minutes)"
 	@echo "make bench-learning      episodes to learn Gymnasium's toy problems, beside tuned Q-learning (about 10 minutes)"
 	@echo "make paper     the full experiments, their report and docs/results/experiments.md (more than an hour);"
 	@echo "               some alone: ONLY='e12-mdps e14-mixtures', less of them: ARGS='--seeds 5'"
@@ -57,6 +59,14 @@ test: $(VENV)/.dev
 	$(CHECKED) $(RUN) tests/helpers/warm.py
 	$(CHECKED) $(RUN) -m pytest -q -n auto --dist loadfile \
 		-m "boundscheck and not slow" --every-kernel $(call MARKED,boundscheck)
+
+$(VENV)/.cuda: pyproject.toml $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet --editable ".[cuda]"
+	@touch $@
+
+test-cuda: $(VENV)/.cuda
+	$(RUN) -c "from unipac.many import run; problem = run.missing(); assert not problem, problem"
+	$(RUN) -m pytest -q -p no:xdist tests/many/test_gpu.py
 
 serve-test: $(VENV)/.dev
 	$(RUN) -m pytest -q -n auto --dist loadfile -m "postgres and not slow" tests/serve
@@ -116,6 +126,9 @@ bench-family: $(VENV)/.dev
 
 bench-serve: $(VENV)/.dev
 	$(RUN) benchmarks/serve.py $(ARGS)
+
+bench-many: $(VENV)/.cuda
+	$(RUN) benchmarks/many.py $(ARGS)
 
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)

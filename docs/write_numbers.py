@@ -25,6 +25,7 @@ RLSVI = "benchmarks/rlsvi.json"
 LAKE = "benchmarks/lake.json"
 LATE = "benchmarks/late.json"
 STAR = "benchmarks/star_lsvi.json"
+MANY = "benchmarks/many.json"
 IDEA = "docs/figures/idea.json"
 BLOCK = re.compile(r"(<!-- from: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
 WIDTH = 120
@@ -94,6 +95,16 @@ def _star(results: dict[str, Any]) -> str:
 @says(f"{STAR}#peers")
 def _star_peers(results: dict[str, Any]) -> str:
     return str(_benchmark("star_peers").table(results))
+
+
+@says(f"{MANY}#speed")
+def _many_speed(results: dict[str, Any]) -> str:
+    return str(_benchmark("many").speed_words(results))
+
+
+@says(f"{MANY}#validity")
+def _many_validity(results: dict[str, Any]) -> str:
+    return str(_benchmark("many").valid_words(results))
 
 
 @says(f"{REWARD}#goals")

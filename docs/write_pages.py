@@ -36,6 +36,7 @@ PACKAGES = (
     "deployment",
     "logs",
     "weights",
+    "many",
     "data",
     "theory",
     "metrics",

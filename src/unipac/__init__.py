@@ -18,13 +18,14 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = _lazy.names(
     __name__,
     {
-        "": "bandits data deployment envs features logs mdp metrics pac registry theory weights",
+        "": "bandits data deployment envs features logs many mdp metrics pac registry theory weights",
         "registry": "AGENTS",
         "_agents": "load",
         "bandits.protocol.records": "Bounds Decision Level Trace",
         "mdp.protocol.records": "EpisodeTrace",
         "pac.protocol.records": "Answer Batch",
         "deployment.deployment": "Deployment",
+        "many.run": "play_many",
     },
 )
 

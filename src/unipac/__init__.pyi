@@ -1,7 +1,7 @@
 # Written by `make pages` from the names in __init__.py and the agents in registry.py.
 
 from unipac import (
-    bandits, data, deployment, envs, features, logs, mdp, metrics, pac, registry, theory, weights
+    bandits, data, deployment, envs, features, logs, many, mdp, metrics, pac, registry, theory, weights
 )
 from unipac._agents import load
 from unipac.bandits.anytime_sup_linucb import AnytimeSupLinUCB
@@ -22,6 +22,7 @@ from unipac.bandits.vcl_sup_linucb import VCLSupLinUCB
 from unipac.bandits.voful import VOFUL
 from unipac.bandits.weighted_oful import WeightedOFUL
 from unipac.deployment.deployment import Deployment
+from unipac.many.run import play_many
 from unipac.mdp.linear.cert_lsvi_ucb import CertLSVIUCB
 from unipac.mdp.linear.eleanor import ELEANOR
 from unipac.mdp.linear.flute import FLUTE
@@ -67,6 +68,6 @@ __all__ = [
     "OLIVE", "OPPQ", "PPQ", "PSRL", "PhasedElimination", "QLearning", "RAGE", "RLSVI", "StarLSVI",
     "SupLinRel", "SupLinUCB", "Trace", "UBEV", "UCBAdvantage", "UCBVI", "UCMatrixRL", "UCRLVTR",
     "UCRLVTRPlus", "UPACLSVI", "UPACOFUL", "UPACVTR", "VCLSupLinUCB", "VOFUL", "WeightedOFUL", "XYAdaptive",
-    "XYStatic", "bandits", "data", "deployment", "envs", "features", "load", "logs", "mdp", "metrics", "pac",
-    "registry", "theory", "weights"
+    "XYStatic", "bandits", "data", "deployment", "envs", "features", "load", "logs", "many", "mdp", "metrics",
+    "pac", "play_many", "registry", "theory", "weights"
 ]

@@ -185,6 +185,8 @@ def _first_actions(instance: Any) -> Any:
 
 
 def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
+    from unipac.many import play_many
+
     many, _, rewards = instance.rounds(0, ROUNDS, seed=0)
     X = _first_actions(instance)
     return [
@@ -204,6 +206,7 @@ def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
         lambda a: list(a.stream(instance, rounds=ROUNDS, seed=0)),
         # Some kernels run late, such as those at the end of a phase.
         lambda a: a.play(instance, rounds=20 * ROUNDS, seed=0),
+        lambda a: play_many(a, instance, rounds=ROUNDS, seeds=1),
         lambda a: _save_and_load(a, folder),
     ]
 

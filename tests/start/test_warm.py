@@ -40,6 +40,10 @@ def bandit(agent):
         fixed = agent.made_for(instance, rounds=50, seed=1, fixed_actions=X)
         fixed.update(fixed.choose(), 0.25)
         fixed.play(X, rounds.rewards)
+    if agent.__name__ in ("UPACOFUL", "NestedOFUL", "OFUL", "LinUCB", "Guarded"):
+        loose = {{{{"tight": False}}}} if "tight" in inspect.signature(agent).parameters else {{{{}}}}
+        fresh = agent.made_for(instance, rounds=50, seed=1, **loose)
+        unipac.play_many(fresh, instance, rounds=20, seeds=2, checkpoints=[5, 20])
 
 
 def mdp(agent):

@@ -58,6 +58,11 @@ class Engine(Protocol):
 def check(name: str, workers: int | None = None) -> None:
     """Refuse an unknown engine, or fewer than one worker."""
     kind, equals, _ = name.partition("=")
+    if kind == "cuda":
+        raise EngineError(
+            "engine must not be cuda: the tables of an experiment have more than is told of runs on a GPU; "
+            'unipac.play_many(agent, instance, device="cuda") plays many seeds there'
+        )
     if kind not in ("serial", "processes", "dask") or (equals and kind != "dask"):
         raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
     if workers is not None and workers < 1:

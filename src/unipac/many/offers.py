@@ -1,0 +1,57 @@
+"""The actions of a round, four at a time, and what one regression says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unipac._arrays import Array
+from unipac._jit import inlined
+from unipac.many.worlds import GROUP, World, draw_group
+
+CLOSE = 1e-12
+"""Upper bounds that differ by this relative amount count as equal, and the first action wins.
+
+In the first round all actions of one length tie, and rounding, which differs between processors, must not decide.
+"""
+
+SMALL = 8
+"""Up to this dimension a factor is copied before it is used for all actions: a GPU keeps it in registers."""
+
+
+@inlined
+def offer(world: World, seed: np.uint64, t: int, which: int, first: int, n: int, group: Array) -> None:
+    """Bring four of the n actions of a round into ``group``."""
+    if world.drawn:
+        draw_group(world, seed, np.uint64(t), first, group)
+    else:
+        for a in range(GROUP):
+            k = min(first + a, n - 1)
+            for j in range(group.shape[1]):
+                group[a, j] = world.sets[which, k, j]
+
+
+@inlined
+def hold(rows: Array, level: int, factor: Array) -> None:
+    """Copy M and z of a level."""
+    d = rows.shape[1]
+    for i in range(d):
+        for j in range(i + 1):
+            factor[i, j] = rows[level, i, j]
+        factor[i, d + 1] = rows[level, i, d + 1]
+
+
+@inlined
+def evaluate_group(rows: Array, X: Array) -> tuple[float, float, float, float, float, float, float, float]:
+    """Means and squared widths of four actions: the sums of ``ridge.evaluate``, each entry of M read once."""
+    d = X.shape[1]
+    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+    q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
+    for i in range(d):
+        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(i + 1):
+            r = rows[i, j]
+            u0, u1, u2, u3 = u0 + r * X[0, j], u1 + r * X[1, j], u2 + r * X[2, j], u3 + r * X[3, j]
+        z = rows[i, d + 1]
+        q0, q1, q2, q3 = q0 + u0 * u0, q1 + u1 * u1, q2 + u2 * u2, q3 + u3 * u3
+        m0, m1, m2, m3 = m0 + u0 * z, m1 + u1 * z, m2 + u2 * z, m3 + u3 * z
+    return m0, m1, m2, m3, q0, q1, q2, q3

@@ -1,0 +1,255 @@
+"""The rounds of one seed of an agent that chooses by the least upper bound of its levels.
+
+All that the agent does is done by the functions of ``bandits.levelled`` and ``linalg``; here is the loop. Upper bounds
+by the outermost level come first, for four actions at a time. Only an action that has the largest of them is evaluated
+in the other levels, as in ``linalg.fast.argmax``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unipac._arrays import Array
+from unipac._constants import NEGLIGIBLE
+from unipac._jit import inlined, jit
+from unipac.bandits.levelled.confidence import Confidence, set_radii
+from unipac.bandits.levelled.kernels import Scratch, certify
+from unipac.linalg import ridge
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
+from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
+from unipac.many.record import Asked, Marks, Told, fresh, mark, tell
+from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
+
+
+class Room(NamedTuple):
+    """Scratch memory of one seed."""
+
+    actions: Array
+    """(n, d); or (1, d), if actions are not kept but drawn again."""
+    group: Array
+    """(4, d)."""
+    factor: Array
+    """(d, d + 2), or (1, 3) if d is large."""
+    bound: Array
+    """(n,): upper bounds."""
+    x: Array
+    """(d,): the action chosen."""
+    counts: NDArray[np.int64]
+    """(E,)."""
+
+
+@inlined
+def bound_outer(
+    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, kept: bool, room: Room
+) -> tuple[float, float, float]:
+    """Bound all actions by the outermost level: the largest bound, the second largest, the best reward.
+
+    The first action with the largest is in ``room.x``; bounds and actions are only written if they are to be ``kept``.
+    """
+    n, d = room.bound.size, room.x.size
+    beta = levels.beta[S - 1]
+    factor = levels.rows[S - 1]
+    if levels.rows.shape[1] <= SMALL:
+        hold(levels.rows, S - 1, room.factor)
+        factor = room.factor
+    best, second, top = -math.inf, -math.inf, -math.inf
+    for first in range(0, n, GROUP):
+        offer(world, seed, t, which, first, n, room.group)
+        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
+        for a in range(GROUP):
+            k = first + a
+            if k < n:
+                mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
+                width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
+                ucb = mean + beta * math.sqrt(width2)
+                top = max(top, dot(room.group[a], world.theta))
+                second = max(second, min(best, ucb))
+                if ucb - CLOSE * abs(ucb) > best:
+                    best = ucb
+                    for j in range(d):
+                        room.x[j] = room.group[a, j]
+                if kept:
+                    room.bound[k] = ucb
+                    if room.actions.shape[0] == n:
+                        for j in range(d):
+                            room.actions[k, j] = room.group[a, j]
+    return best, second, top
+
+
+@inlined
+def first_of(bound: Array, best: float) -> int:
+    """The first action with the largest bound, which is ``best``."""
+    least = best - CLOSE * abs(best)
+    k = int(np.int64(0))
+    while k < bound.size - 1 and bound[k] < least:
+        k += 1
+    return k
+
+
+@inlined
+def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) -> None:
+    """Copy action k; it is drawn again if it was not kept."""
+    n = room.bound.size
+    if room.actions.shape[0] == n:
+        for j in range(room.x.size):
+            room.x[j] = room.actions[k, j]
+    else:
+        offer(world, seed, t, which, k // GROUP * GROUP, n, room.group)
+        a = k % GROUP
+        for j in range(room.x.size):
+            even, odd = (
+                (room.group[0, j], room.group[1, j]) if a < 2 else (room.group[2, j], room.group[3, j])
+            )
+            room.x[j] = even if a % 2 == 0 else odd
+
+
+@inlined
+def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> tuple[float, float]:
+    """Write the squared width of x in all levels; its least upper bound and its greatest lower bound."""
+    ucb, lcb = math.inf, -math.inf
+    for i in range(S):
+        mean, s.width2[i] = ridge.evaluate(levels.rows[i], x)
+        bonus = levels.beta[i] * math.sqrt(s.width2[i])
+        ucb, lcb = min(ucb, mean + bonus), max(lcb, mean - bonus)
+    return ucb, lcb
+
+
+@inlined
+def race(
+    levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room, s: Scratch
+) -> tuple[float, float]:
+    """Bounds of the first action with the largest least upper bound, which is in ``room.x``, its widths in s."""
+    while True:
+        best = room.bound[0]
+        for i in range(1, room.bound.size):
+            best = max(best, room.bound[i])
+        k = first_of(room.bound, best)
+        take(world, seed, t, which, k, room)
+        ucb, lcb = evaluate_all(levels, S, room.x, s)
+        if ucb >= room.bound[k] - CLOSE * abs(room.bound[k]):
+            return ucb, lcb
+        room.bound[k] = ucb
+
+
+@inlined
+def choose(
+    levels: Levels, S: int, rule: int, world: World, seed: np.uint64, t: int, room: Room, s: Scratch
+) -> tuple[float, float, float]:
+    """Choose as ``race`` does: bounds of the action chosen, and the best reward.
+
+    The outermost of nested levels has all data. What it likes best is the choice in 998 of 1,000 rounds, so bounds and
+    actions are not kept: they would have to be written to a memory that is slow on a GPU.
+    """
+    which = fixed_set(world, t)
+    kept = rule == DISJOINT
+    while True:
+        best, second, top = bound_outer(levels, S, world, seed, t, which, kept, room)
+        if kept:
+            ucb, lcb = race(levels, S, world, seed, t, which, room, s)
+            return ucb, lcb, top
+        ucb, lcb = evaluate_all(levels, S, room.x, s)
+        if ucb > second + CLOSE * abs(ucb) or ucb >= best - CLOSE * abs(best):
+            return ucb, lcb, top
+        kept = True
+
+
+@inlined
+def certified(confidence: Confidence, ucb: float, lcb: float) -> tuple[float, bool]:
+    """The certificate of an action that no other exceeds, as in ``levelled.kernels.verdict``; whether it is refuted."""
+    high = min(ucb, confidence.high)
+    return certify(confidence, high, high, max(lcb, confidence.low))
+
+
+@inlined
+def learn_once(
+    levels: Levels, S: int, confidence: Confidence, x: Array, y: float, theta: Array, s: Scratch
+) -> tuple[int, bool]:
+    """As ``levelled.kernels.learn`` for one round: the levels there are then, and whether θ is outside of a set.
+
+    Only of sets that change. Threads of a GPU pass through the levels side by side, and the distance to θ is taken
+    while a level is in a memory nearby.
+    """
+    if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
+        return S, False
+    once = int(np.int64(1))
+    rule, lam = confidence.rule, confidence.regularization
+    level = once if rule == SINGLE else level_of(s.width2, S)
+    S_after = max(level, S)
+    if level > S:
+        open_level(levels.rows, levels.logdet, levels.rotations, level, rule, lam)
+        s.width2[level - 1] = s.width2[level - 2] if rule == NESTED else ridge.squared_norm(x) / lam
+    last = S_after if rule == NESTED else level
+    changed = min(level, S)
+    for j in range(once, S_after + 1):
+        if level <= j <= last:
+            learn_level(levels, j, x, y, once, s.width2, lam, s.below)
+        if j >= changed:
+            s.means[j - 1] = ridge.distance(levels.rows[j - 1], theta)
+    levels.size[level - 1] += 1
+    set_radii(levels, confidence, changed, S_after)
+    outside = False
+    for i in range(S_after):
+        if i >= changed - 1:
+            outside |= not s.means[i] <= levels.beta[i]
+    return S_after, outside
+
+
+@inlined
+def begin(levels: Levels, confidence: Confidence, theta: Array) -> bool:
+    """Know nothing, in one level; whether θ is outside of its set."""
+    once = int(np.int64(1))
+    for i in range(levels.size.size):
+        levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
+    ridge.reset(levels.rows[0], confidence.regularization)
+    set_radii(levels, confidence, once, once)
+    return not ridge.distance(levels.rows[0], theta) <= levels.beta[0]
+
+
+@inlined
+def decide(
+    levels: Levels,
+    S: int,
+    confidence: Confidence,
+    world: World,
+    random: np.uint64,
+    t: int,
+    left: bool,
+    marks: Marks,
+    asked: Asked,
+    told: Told,
+    seed: int,
+    room: Room,
+    s: Scratch,
+) -> tuple[Marks, float]:
+    """Choose in round t and mark what is seen; the action is in ``room.x``, its reward is returned."""
+    ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
+    certificate, refuted = certified(confidence, ucb, lcb)
+    mean = dot(room.x, world.theta)
+    gap = max(top - mean, 0.0)
+    marks = mark(marks, asked, told, seed, t, gap, certificate, left, refuted, room.counts)
+    return marks, mean + noise_of(world, random, np.uint64(t))
+
+
+@jit
+def play_one(
+    key: int,
+    seed: int,
+    world: World,
+    confidence: Confidence,
+    asked: Asked,
+    levels: Levels,
+    s: Scratch,
+    room: Room,
+    told: Told,
+) -> None:
+    """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
+    random, S = np.uint64(key), int(np.int64(1))
+    left, marks = begin(levels, confidence, world.theta), fresh(room.counts)
+    for t in range(asked.rounds):
+        marks, y = decide(levels, S, confidence, world, random, t, left, marks, asked, told, seed, room, s)
+        S, left = learn_once(levels, S, confidence, room.x, y, world.theta, s)
+    tell(marks, told, seed, S, room.counts)
