@@ -21,13 +21,13 @@ from unipac.many.record import Asked, Told, fresh, room, tell
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
 
-BLOCK = 256
+BLOCK = 768
 """Threads in a block."""
 REGISTERS: int | None = 80
 """The most registers of a thread; None: as the compiler likes."""
 AT_A_TIME = 768
 """Threads on each multiprocessor at a time, so that all that they know fits into its memories nearby."""
-PACED = 0
+PACED = 2
 """How often in a round the threads of a block wait for one another."""
 AT_ONCE = 2**20
 """Seeds in one launch."""
