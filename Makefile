@@ -128,7 +128,7 @@ bench-serve: $(VENV)/.dev
 	$(RUN) benchmarks/serve.py $(ARGS)
 
 bench-many: $(VENV)/.cuda
-	$(RUN) benchmarks/many.py $(ARGS)
+	$(RUN) benchmarks/many_seeds.py $(ARGS)
 
 bench-learning: $(VENV)/.dev
 	$(RUN) benchmarks/learning.py $(ARGS)

@@ -99,12 +99,12 @@ def _star_peers(results: dict[str, Any]) -> str:
 
 @says(f"{MANY}#speed")
 def _many_speed(results: dict[str, Any]) -> str:
-    return str(_benchmark("many").speed_words(results))
+    return str(_benchmark("many_seeds").speed_words(results))
 
 
 @says(f"{MANY}#validity")
 def _many_validity(results: dict[str, Any]) -> str:
-    return str(_benchmark("many").valid_words(results))
+    return str(_benchmark("many_seeds").valid_words(results))
 
 
 @says(f"{REWARD}#goals")

@@ -1,6 +1,6 @@
 """Many seeds on one GPU and on the cores beside it: equality, speed, validity at scale; writes ``many.json``.
 
-python benchmarks/many.py [check target cores twenty agents valid]
+python benchmarks/many_seeds.py [check target cores twenty agents valid]
 
 It needs an NVIDIA GPU and the extra ``cuda`` (`make bench-many`). Seconds are those of the kernel, compiled before,
 with arrays on the GPU; ``call_seconds`` are those of the whole of `play_many`. Parts that are not run keep what
