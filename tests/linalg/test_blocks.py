@@ -70,6 +70,7 @@ def test_levels_are_evaluated_in_their_order():
             assert (means[entry], width2[entry]) == (alone[0, 0], alone[1, 0])
 
 
+@pytest.mark.boundscheck
 @pytest.mark.nojit
 def test_the_block_of_an_action():
     X = np.zeros((6, 6))
