@@ -269,6 +269,22 @@ def test_deployments_by_api(client):
     assert client.post(f"{path}/restart").status_code == 200
 
 
+def test_a_deployment_that_several_ask_for_at_once_is_made_once(client):
+    """Two that wrote one log would end the process: its commit is refused."""
+    answers, table = [], {"agent": {"agent": "OFUL", "dim": 3}}
+
+    def ask():
+        answers.append(client.put("/v1/deployments/raced", json=table).status_code)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(answers) <= {200, 201}
+    assert len(client.get("/v1/deployments/raced/log").text.splitlines()) == 1
+
+
 def test_full(tmp_path):
     with running(tmp_path, {"router": {**ROUTER, "max_pending": 2}}) as client:
         decide(client, "1")

@@ -199,3 +199,16 @@ def test_sigterm_ends_with_0_and_a_snapshot(tmp_path):
     assert server.events("shut") == 1
     (found,) = checked(f"sqlite:{tmp_path}/log.sqlite", replay=True)
     assert len(found.passed) == 1
+
+
+def test_a_service_that_cannot_close_windows_ends(tmp_path):
+    """It must not go on as if nothing had happened: rewards would never be learned."""
+    patch = """
+import unipac.serve.held as h
+def tick(self): raise RuntimeError("a defect")
+h.Held.tick = tick
+"""
+    server = Server(tmp_path, {"router": TABLE}, patch=patch)
+    server.start(wait=False)
+    assert server.process.wait(30) == 70
+    assert "a defect" in server.journal()[-1]["error"]

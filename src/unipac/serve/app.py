@@ -236,10 +236,12 @@ class _Routes:
     async def _list(self, request: Request) -> Response:
         service = self.service
         ours = {
-            name: {"name": name, "address": service.config.address, "ours": True} for name in service.held
+            name: {"name": name, "address": service.config.address, "ours": True}
+            for name in list(service.held)
         }
         rest = {
-            name: {"name": name, "address": where, "ours": False} for name, where in service.others.items()
+            name: {"name": name, "address": where, "ours": False}
+            for name, where in list(service.others.items())
         }
         return _response((200, bodies.encode([found for _, found in sorted({**rest, **ours}.items())])))
 

@@ -15,11 +15,11 @@ from unipac import _warm
 from unipac.serve import app, config as config_, journal
 from unipac.serve.database import Broken, Unreachable
 from unipac.serve.problems import Problem
-from unipac.serve.service import Service, opened
+from unipac.serve.service import DAMAGED, Service, opened
 from unipac.serve.writer import FAILED
 
-REFUSED, DAMAGED = 2, 3
-"""Exit codes: the file or its deployments do not fit; the log is not as it was written."""
+REFUSED = 2
+"""The exit code if the file or its deployments do not fit."""
 
 
 def run(path: Path) -> int:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import threading
 import time
+from collections.abc import Coroutine
 from typing import Any
 
 from unipac.serve import journal, specs
 from unipac.serve.config import MOST_DEPLOYMENTS, Config
-from unipac.serve.database import Database, Listed, Unreachable
+from unipac.serve.database import Broken, Database, Listed, Unreachable
 from unipac.serve.held import Held
 from unipac.serve.metrics import Metrics
 from unipac.serve.problems import Problem
 from unipac.serve.specs import Spec
 from unipac.serve.tokens import Token, read as read_tokens
-from unipac.serve.writer import Writer
+from unipac.serve.writer import FAILED, Writer
 
+DAMAGED = 3
+"""The exit code if a log is not as it was written."""
 TICK = 0.05
 """Seconds between two looks at windows."""
 MOST_WAITING = 4096
@@ -37,6 +42,21 @@ def opened(config: Config) -> Database:
     return Postgres(config.store, config.address, config.lease)
 
 
+def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """A task without which the service is none: if it fails, the process ends, and what it wrote is on the disk."""
+    task = asyncio.create_task(work)
+    task.add_done_callback(_ended)
+    return task
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        code = DAMAGED if isinstance(error, Broken) else FAILED
+        journal.line("failed", error=f"{type(error).__name__}: {error}", exit=code)
+        os._exit(code)
+
+
 class Service:
     """What an instance has in memory."""
 
@@ -51,6 +71,7 @@ class Service:
         self.read_tokens()
         self._tasks: list[asyncio.Task[None]] = []
         self._checkpoints: asyncio.Task[None] | None = None
+        self._taking = threading.Lock()  # a deployment is opened once, whoever asks for it
 
     def read_tokens(self) -> None:
         """Read the file of tokens, now or again; without one everybody on this machine may do everything."""
@@ -77,19 +98,36 @@ class Service:
     def take_over(self) -> None:
         """Open every deployment that nobody writes."""
         for listed in self.database.listed():
-            if listed.name not in self.held:
-                self._take(listed)
+            self._take(listed)
 
     def _take(self, listed: Listed) -> None:
+        with self._taking:
+            if listed.name not in self.held:
+                self._open(listed)
+
+    def _spec(self, listed: Listed) -> Spec | None:
+        """What a deployment is made of; None if only the file of another instance can tell."""
+        spec = self.config.deployments.get(listed.name)
+        if spec is not None:
+            return spec
+        try:
+            return specs.made(specs.read(listed.spec), modules=False)
+        except ValueError as error:
+            if listed.name not in self.others:
+                journal.line("not ours", deployment=listed.name, error=str(error))
+            self.others.setdefault(listed.name, None)
+            return None
+
+    def _open(self, listed: Listed) -> None:
+        spec = self._spec(listed)
+        if spec is None:
+            return
         lease = self.database.take(listed.number)
         if lease.epoch is None:
             self.others[listed.name] = lease.address
             return
         self.others[listed.name] = None
         begin = time.perf_counter()
-        spec = self.config.deployments.get(listed.name)
-        if spec is None:
-            spec = specs.made(specs.read(listed.spec), modules=False)
         held = Held(listed.name, spec, listed.number, self.database, self.writer)
         self.held[listed.name] = held
         del self.others[listed.name]
@@ -125,8 +163,7 @@ class Service:
         try:
             listed = self.database.create(name, spec.text)
             self._same(listed, spec)
-            if name not in self.held:
-                self._take(listed)
+            self._take(listed)
         except Unreachable:
             raise Problem(503, "the database does not answer") from None
         if name not in self.held:
@@ -139,9 +176,9 @@ class Service:
     async def life(self, app: Any) -> Any:
         """From the first request to the last."""
         self.writer.attach(asyncio.get_running_loop())
-        self._tasks = [asyncio.create_task(self._windows())]
+        self._tasks = [_started(self._windows())]
         if self.database.lease is not None:
-            self._tasks.append(asyncio.create_task(self._look_for_leases(self.database.lease)))
+            self._tasks.append(_started(self._look_for_leases(self.database.lease)))
         journal.line("ready", address=self.config.address, deployments=sorted(self.held))
         try:
             yield
@@ -155,9 +192,9 @@ class Service:
                 held.tick()
             self.writer.rouse()
             if self._checkpoints is None or self._checkpoints.done():
-                due = [one for one in self.held.values() if self._is_due(one)]
+                due = [one for one in list(self.held.values()) if self._is_due(one)]
                 if due:
-                    self._checkpoints = asyncio.create_task(self._checkpoint(due))
+                    self._checkpoints = _started(self._checkpoint(due))
 
     def _is_due(self, held: Held) -> bool:
         return held.log.position().seq - held.snapshot_at >= self.config.snapshot_every
@@ -182,12 +219,12 @@ class Service:
             await self._checkpoints
         for held in self.held.values():
             await asyncio.to_thread(held.checkpoint)
-            self.of_digest(held)
+            self._say_shut(held)
         await asyncio.to_thread(self.writer.end)
         self.database.give_back()
         self.database.close()
 
-    def of_digest(self, held: Held) -> None:
+    def _say_shut(self, held: Held) -> None:
         """Say where a deployment has come to."""
         journal.line(
             "shut", deployment=held.name, seq=held.log.position().seq, digest=held.deployment.digest()

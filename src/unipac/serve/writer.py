@@ -39,7 +39,7 @@ class Writer(threading.Thread):
         self._ending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: deque[tuple[int, int, asyncio.Future[None]]] = deque()
-        self._beats, self._asks_to_beat = 0, False
+        self._beats = 0
         self._due = self._roused = False  # whether the thread must write, and whether it will be told so
 
     # -- from other threads --------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ class Writer(threading.Thread):
     def rouse(self) -> None:
         """Write what is queued."""
         self._roused = False
-        if self.queued > self.durable or self._asks_to_beat:
+        if self.queued > self.durable or time.monotonic() > self.ours_until:
             with self._changed:
                 self._due = True
                 self._changed.notify_all()
@@ -108,7 +108,6 @@ class Writer(threading.Thread):
         if rows > self.durable:
             await self._until(rows, 0)
         while time.monotonic() > self.ours_until:  # the process may have been stopped
-            self._asks_to_beat = True
             await self._until(rows, self._beats + 1)
 
     async def _until(self, rows: int, beats: int) -> None:
@@ -148,8 +147,7 @@ class Writer(threading.Thread):
             self._due, several = False, len(self._waiting) > 1
         if several and self.linger and not self._ending:
             time.sleep(self.linger)
-        asked, self._asks_to_beat = self._asks_to_beat, False
-        beaten = self._beat(asked)
+        beaten = self._beat()
         with self._changed:
             rows, self._rows = self._rows, []
             jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
@@ -170,10 +168,10 @@ class Writer(threading.Thread):
             job()
         return not (ending and not self._rows and not self._jobs)
 
-    def _beat(self, asked: bool) -> bool:
+    def _beat(self) -> bool:
         """Stay the writer, if it is time; while the database does not answer, try again until others may write."""
         lease = self.database.lease
-        if lease is None or (not asked and time.monotonic() < self.ours_until - lease * 2 / 3):
+        if lease is None or time.monotonic() < self.ours_until - lease * 2 / 3:
             return False
         while True:
             begin = time.monotonic()
@@ -188,10 +186,3 @@ class Writer(threading.Thread):
                 if begin > self.ours_until + 10 * lease:
                     raise
                 time.sleep(min(0.1, lease / 10))
-
-
-def waiting_room(writer: Writer, most: int) -> str | None:
-    """Why a request must come again later; None if there is room for it."""
-    if writer.troubled:
-        return "the database does not answer"
-    return "too many requests wait for the disk" if writer.waiting >= most else None
