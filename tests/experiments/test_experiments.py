@@ -685,7 +685,7 @@ def test_errors_are_sentences(tmp_path, monkeypatch):
     for arguments, words in [
         (["run", "quikstart"], "did you mean quickstart"),
         (["run", "quickstart", "--engine", "cloud"], "engine must be serial"),
-        (["run", "quickstart", "--engine", "cuda"], "unipac.play_many"),
+        (["run", "quickstart", "--engine", "many"], "some cells cannot be played at once"),
         (["run", "quickstart", "--seeds", "0"], "seeds: must be an integer from 1"),
         (["report", "nowhere"], "nowhere"),
         (["run", "quickstart", "--rounds", "many"], "--rounds"),

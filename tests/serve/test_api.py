@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 from starlette.testclient import TestClient
 
-from helpers.serving import PLAIN, TABLE
+from helpers.serving import PLAIN, TABLE, Server
 from unipac.serve import app, config, openapi, tokens
 from unipac.serve.service import Service, opened
 
@@ -110,6 +111,21 @@ def test_what_is_not_json_is_400(client, data):
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        b'[{"decide": {"id": "a", "id": "b"}}]',
+        b'[{"decide": {"id": "q"}}, {"decide": {"id": "a"}, "decide": {"id": "b"}}]',
+        b'[{"decide": {"id": "a", "context": {"decide": 1, "decide": 1}}}, {}]',
+        b'[{"decide": {"id": "a", "context": {"decide": 1, "x": 1, "decide": 1, "x": 2}}}, {}, {}]',
+        b'[{"reward": {"id": "a", "value": 1}}, {"reward": {"id": "a", "\\u0069d": "b", "value": 1}}]',
+        b'[{"decide": null, "reward": {"id": "a"}, "decide": null}]',
+    ],
+)
+def test_a_key_twice_in_a_batch_is_400(client, data):
+    assert send(client, data, "router/batch").status_code == 400
+
+
+@pytest.mark.parametrize(
     "body",
     [
         {"id": 3, "context": {"tokens": 1}, "actions": ["small"]},
@@ -184,6 +200,16 @@ def test_a_body_in_pieces_that_is_too_large(client):
 
     found = client.post("/v1/deployments/router/decisions", content=pieces(), headers=JSON)
     assert found.status_code == 413
+
+
+def test_a_body_that_does_not_come_is_408(tmp_path):
+    server = Server(tmp_path, {"router": ROUTER}, patch="import unipac.serve.app as a; a.IN_TIME = 0.3")
+    with server, socket.create_connection(("127.0.0.1", server.port), 10) as slow:
+        head = "POST /v1/deployments/router/decisions HTTP/1.1\r\nHost: localhost\r\n"
+        slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{{".encode())
+        answer = slow.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 408"), answer
+        assert server.client().deployment("router").state()["seq"] == 0  # nothing has changed
 
 
 def test_a_batch(client):

@@ -134,8 +134,8 @@ def test_answers_leave_after_the_sync(tmp_path, synchronous):
     assert (late == 0) == (synchronous == "full")  # normal is the control: it syncs at checkpoints alone
 
 
-def test_a_disk_that_fails(tmp_path):
-    """EIO from the 5th commit on: no acknowledgement without it, exit 70, and a sound restart."""
+def test_a_commit_that_fails(tmp_path):
+    """An error from the 5th commit on: no acknowledgement without it, exit 70, and a sound restart."""
     patch = """
 import sqlite3, unipac.serve.sqlite as s
 commit, count = s.Sqlite.commit, [0]
@@ -149,6 +149,33 @@ s.Sqlite.commit = failing
     sick = Server(tmp_path, {"router": {**TABLE, "window": 3600}}, patch=patch)
     acknowledged = _until_it_ends(sick)
     assert sick.process.returncode == 70
+    _sound_after(sick, tmp_path, acknowledged)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_a_disk_that_fails(tmp_path):
+    """The kernel answers EIO to every sync from the 12th on: no acknowledgement, exit 70, and a sound restart."""
+    sick = Server(tmp_path, {"router": {**TABLE, "window": 3600}})
+    with sick:
+        assert sick.stop() == 0
+    failing = "inject=fdatasync,fsync:error=EIO:when=12+"
+    strace = [
+        "strace",
+        "-D",
+        "-f",
+        "-qq",
+        "-e",
+        "trace=fdatasync,fsync",
+        "-e",
+        failing,
+        "-o",
+        f"{tmp_path}/trace",
+    ]
+    acknowledged = _until_it_ends(sick, strace)
+    assert "EIO" in (tmp_path / "trace").read_text()
+    assert 3 < len(acknowledged) < 12
+    assert sick.journal()[-1]["event"] == "commit failed"
+    assert sick.journal()[-1]["exit"] == sick.process.returncode == 70
     _sound_after(sick, tmp_path, acknowledged)
 
 
@@ -166,8 +193,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, resource.RLIM_INFINITY))
     _sound_after(full, tmp_path, acknowledged)
 
 
-def _until_it_ends(server):
-    server.start()
+def _until_it_ends(server, before=()):
+    server.start(before=before)
     router, acknowledged = server.client(patience=0.5).deployment("router"), {}
     for k in range(2000):
         try:

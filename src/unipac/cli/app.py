@@ -93,7 +93,8 @@ def run(
     engine: Annotated[
         str,
         typer.Option(
-            help="serial, processes, dask, or a cluster of yours. Example: --engine dask=tcp://10.0.0.1:8786.",
+            help="serial, processes, dask, a cluster of yours; or many (all seeds at once, on the cores) and cuda (the"
+            " same on a GPU). Example: --engine dask=tcp://10.0.0.1:8786.",
             autocompletion=completing.engines,
         ),
     ] = "processes",

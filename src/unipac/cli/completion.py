@@ -27,6 +27,8 @@ def engines(incomplete: str) -> list[tuple[str, str]]:
         "processes": "on the cores of this machine",
         "dask": "on a local Dask cluster",
         "dask=tcp://": "on a cluster of yours",
+        "many": "all seeds of an agent at once, on the cores",
+        "cuda": "all seeds of an agent at once, on a GPU",
     }
     return [pair for pair in descriptions.items() if pair[0].startswith(incomplete)]
 

@@ -1,5 +1,7 @@
 """Engines compute cells: in this process, in worker processes, or on a Dask cluster.
 
+The engines "many" and "cuda" compute all seeds of an agent on an instance at once: see ``many``.
+
 An engine runs up to ``slots`` functions at a time and returns ``concurrent.futures`` futures. The results
 do not depend on the engine: each cell is computed by one thread from its own seeds.
 """
@@ -58,13 +60,10 @@ class Engine(Protocol):
 def check(name: str, workers: int | None = None) -> None:
     """Refuse an unknown engine, or fewer than one worker."""
     kind, equals, _ = name.partition("=")
-    if kind == "cuda":
+    if kind not in ("serial", "processes", "dask", "many", "cuda") or (equals and kind != "dask"):
         raise EngineError(
-            "engine must not be cuda: the tables of an experiment have more than is told of runs on a GPU; "
-            'unipac.play_many(agent, instance, device="cuda") plays many seeds there'
+            f"engine must be serial, processes, dask, dask=tcp://host:port, many or cuda, got {name!r}"
         )
-    if kind not in ("serial", "processes", "dask") or (equals and kind != "dask"):
-        raise EngineError(f"engine must be serial, processes, dask or dask=tcp://host:port, got {name!r}")
     if workers is not None and workers < 1:
         raise EngineError(f"workers must be at least 1, got {workers}")
 

@@ -7,14 +7,15 @@ import platform
 import queue
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unipac.experiments import engines
+from unipac.experiments import engines, many
 from unipac.experiments.playing import Broken, Computed, try_to_compute
 from unipac.experiments.spec import Cell, Spec
 from unipac.experiments.store import Store
@@ -101,7 +102,8 @@ def run(
     Args:
         parts: each experiment with its folder.
         engine: "serial", "processes", "dask" or "dask=tcp://host:port". A script that asks for processes must
-            guard its entry by ``if __name__ == "__main__"``.
+            guard its entry by ``if __name__ == "__main__"``. "many" and "cuda" play all seeds of an agent on an
+            instance at once, by ``unipac.play_many``, on the cores or on a GPU; their rounds have other draws.
         workers: the number of workers, for the engines that have them; one per core by default.
         command: the command that the user typed, for the report.
         watch: called with the progress: at the start, after each cell, and about every 0.2 s in between.
@@ -118,6 +120,11 @@ def run(
         (1, 1, [])
     """
     engines.check(engine, workers)
+    device = many.DEVICES.get(engine)
+    if device is not None:
+        for spec, _ in parts:
+            many.check(spec, device)
+        parts = [(replace(spec, at_once=True), folder) for spec, folder in parts]
     with ExitStack() as stack:
         jobs: deque[_Job] = deque()
         total = finished = 0
@@ -138,6 +145,8 @@ def run(
         watched(begun)
         if not jobs:
             return Outcome(total, finished, 0, [])
+        if device is not None:
+            return _run_at_once(jobs, device, workers, begun, watched)
         started = engines.start(engine, min(workers, len(jobs)) if workers else workers)
         stack.callback(started.close)
         return _run(jobs, started, begun, watched)
@@ -174,23 +183,9 @@ def _run(
             result: Computed = future.result()
             if engine.in_background:
                 begin()  # before this cell is written, so that no worker waits for the disk
-            job.store.commit(job.cell, result.parquet)
-            job.store.note(
-                {
-                    "cell": job.cell.name,
-                    "seconds": result.seconds,
-                    "rounds": result.checkpoints,
-                    "elapsed": result.elapsed,
-                    "compiling": result.compiling,
-                }
-            )
+            _keep(job, result)
             computed += 1
-            progress = progress._replace(
-                finished=progress.finished + 1,
-                played=progress.played + job.cell.instance.rounds,
-                latest=(job.spec.name, job.cell, result),
-                compiling=_compiling(under_way),
-            )
+            progress = _went_on(progress, job, result, _compiling(under_way))
             watch(progress)
         elif engine.died(error):
             deaths[key] += engine.deaths
@@ -204,6 +199,70 @@ def _run(
             details = "".join(traceback.format_exception(error))
             failures.append(Failure(job.spec.name, job.cell, reason, details))
     return Outcome(progress.cells, progress.finished, computed, failures)
+
+
+def _run_at_once(
+    jobs: Iterable[_Job],
+    device: str,
+    workers: int | None,
+    progress: Progress,
+    watch: Callable[[Progress], None],
+) -> Outcome:
+    """Play all seeds of an agent on an instance at once; a pair that fails is a failure of all its cells."""
+    failures: list[Failure] = []
+    computed = 0
+    for group in _seeds_together(jobs, many.AT_ONCE[device]):
+        cells, first = [job.cell for job in group], group[0]
+        watch(progress._replace(latest=None))
+        try:
+            results = many.compute(many.made(first.cell, first.spec.folder), cells, device, workers)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            failures += [Failure(job.spec.name, job.cell, reason, traceback.format_exc()) for job in group]
+            continue
+        for job, result in zip(group, results, strict=True):
+            _keep(job, result)
+            computed += 1
+            progress = _went_on(progress, job, result, False)
+            watch(progress)
+    return Outcome(progress.cells, progress.finished, computed, failures)
+
+
+def _seeds_together(jobs: Iterable[_Job], most: int) -> Iterator[list[_Job]]:
+    """Jobs of one agent on one instance whose seeds follow one another, of at most so many rounds in all."""
+    pairs: dict[tuple[int, str, str], list[_Job]] = {}
+    for job in jobs:
+        pairs.setdefault((id(job.store), job.cell.agent.label, job.cell.instance.label), []).append(job)
+    for pair in pairs.values():
+        pair.sort(key=lambda job: job.cell.seed)
+        largest = max(1, most // pair[0].cell.instance.rounds)
+        begin = 0
+        for i in range(1, len(pair) + 1):
+            if i == len(pair) or pair[i].cell.seed != pair[i - 1].cell.seed + 1 or i - begin == largest:
+                yield pair[begin:i]
+                begin = i
+
+
+def _keep(job: _Job, result: Computed) -> None:
+    job.store.commit(job.cell, result.parquet)
+    job.store.note(
+        {
+            "cell": job.cell.name,
+            "seconds": result.seconds,
+            "rounds": result.checkpoints,
+            "elapsed": result.elapsed,
+            "compiling": result.compiling,
+        }
+    )
+
+
+def _went_on(progress: Progress, job: _Job, result: Computed, compiling: bool) -> Progress:
+    return progress._replace(
+        finished=progress.finished + 1,
+        played=progress.played + job.cell.instance.rounds,
+        latest=(job.spec.name, job.cell, result),
+        compiling=compiling,
+    )
 
 
 def _kinds_in_turn(jobs: Sequence[_Job]) -> list[_Job]:

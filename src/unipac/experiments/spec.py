@@ -136,6 +136,8 @@ class Spec:
     """Predictions to test on the results, besides the theorems."""
     report: Options = field(default_factory=Options)
     """How the report shows it."""
+    at_once: bool = False
+    """Whether all seeds are played at once, with other draws: the engines "many" and "cuda"."""
 
     def cells(self) -> Iterator[Cell]:
         """All cells; those with the first seed come first."""
@@ -151,6 +153,8 @@ class Spec:
             optional["predictions"] = [stated.as_dict() for stated in self.predictions]
         if self.report != Options():
             optional["report"] = self.report.as_dict()
+        if self.at_once:
+            optional["at_once"] = True
         return optional | {
             "name": self.name,
             "title": self.title,
@@ -187,6 +191,8 @@ def meets(agent: Agent, instance: Instance) -> bool:
 def digest(spec: Mapping[str, Any]) -> str:
     """A digest of all that determines the results, from ``Spec.as_dict``; titles and descriptions do not matter."""
     part = {key: spec[key] for key in ("agents", "instances", "seeds", "eps", "coverage")}
+    if spec.get("at_once"):
+        part["at_once"] = True
     return hashlib.sha256(to_json(part)).hexdigest()
 
 

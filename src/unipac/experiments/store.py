@@ -263,6 +263,7 @@ def _is_spec(data: Mapping[str, Any]) -> bool:
         and all(isinstance(eps, (int, float)) for eps in data["eps"])
         and isinstance(data.get("seeds"), int)
         and isinstance(data.get("coverage"), bool)
+        and isinstance(data.get("at_once", False), bool)
     )
 
 
@@ -288,6 +289,8 @@ def _is_time(line: Mapping[str, Any]) -> bool:
 
 def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """The first difference other than the number of seeds, titles and descriptions; empty if there is none."""
+    if kept.get("at_once", False) != wanted.get("at_once", False):
+        return "of an engine that draws rounds in another way"
     for key in ("eps", "coverage", "agents", "instances"):
         if key in ("agents", "instances"):
             ours = {entry["label"]: entry for entry in kept[key]}

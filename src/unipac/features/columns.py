@@ -173,7 +173,8 @@ class Columns(Encoder):
         made = [0.0] * len(self._names)
         for name, k, low, high, middle, factor in self._numbers:
             value = row[name] if name in row else _of(row, name)
-            if type(value) is not float or not low <= value <= high:  # the usual case skips these checks
+            usual = type(value) is float or type(value) is int
+            if not usual or not low <= value <= high:  # the usual case skips these checks
                 if is_missing(value):
                     made[self._absent(name, value, k + 1)] = 1.0
                     continue
@@ -182,12 +183,14 @@ class Columns(Encoder):
             made[k] = mapped if -1.0 <= mapped <= 1.0 else math.copysign(1.0, mapped)  # rounding
         for name, k in self._flags:
             value = _of(row, name)
-            if is_missing(value):
+            if type(value) is not bool and is_missing(value):
                 made[self._absent(name, value, k + 1)] = 1.0
             else:
                 made[k] = 1.0 if _boolean(name, value) else -1.0
         for name, first, places in self._kinds:
-            made[self._place(name, _of(row, name), first, places)] = 1.0
+            value = _of(row, name)
+            known = places.get(value) if type(value) is str else None
+            made[self._place(name, value, first, places) if known is None else known] = 1.0
         if self.constant:
             made[-1] = 1.0
         self._frozen = True

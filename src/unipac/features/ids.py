@@ -22,7 +22,7 @@ def excluded_ids(exclude: Iterable[Label] | None, ids: Sequence[Label]) -> froze
         exclude: a list, a set or any other iterable of ids, not text; None for none.
         ids: the ids that are offered, all different; a range if actions are known by their rows.
     """
-    if exclude is None or (type(exclude) is tuple and not exclude):
+    if exclude is None or (type(exclude) in (tuple, list) and not exclude):
         return frozenset()  # the usual case
     listed = _listed(exclude)
     check.require(listed is not None, "exclude", "a list of ids", exclude)

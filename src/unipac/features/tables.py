@@ -91,7 +91,7 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind is float:  # the usual cases first
         return value if math.isfinite(value) else None if value != value else str(value)
-    if kind is str or kind is bool or value is None:
+    if kind is str or kind is bool or value is None or (kind is int and -(2**63) <= value < 2**63):
         return value
     if kind is dict:
         return _plain_dict(name, value, depth)

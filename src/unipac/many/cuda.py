@@ -16,7 +16,7 @@ from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import Scratch
 from unipac.linalg.levels import DISJOINT, Levels
 from unipac.many import guarded, optimistic
-from unipac.many.offers import SMALL
+from unipac.many.offers import SMALL, Room
 from unipac.many.record import Asked, Told, fresh, room, tell
 from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
@@ -132,7 +132,7 @@ def _optimistic(c: Constants) -> Any:
         actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
         factor, bound = gpu.local.array(factor_shape, float64), gpu.local.array(n, float64)
         x, counts = gpu.local.array(d, float64), gpu.local.array(E, int64)
-        work = optimistic.Room(actions, group, factor, bound, x, counts)
+        work = Room(actions, group, factor, bound, x, counts)
         confidence = Confidence(
             certified, rule, radius, delta, outer, R, S, lam, length, alpha, scale, low, high
         )
@@ -161,16 +161,15 @@ def _guarded(c: Constants, rules: Rules) -> Any:
     @gpu.jit(device=True)
     def play_one(key, seed, R, S, alpha, world, asked, levels, s, told):
         actions, group = gpu.local.array(actions_shape, float64), gpu.local.array(group_shape, float64)
-        factor, counts = gpu.local.array(factor_shape, float64), gpu.local.array(E, int64)
+        factor, bound = gpu.local.array(factor_shape, float64), gpu.local.array(n, float64)
+        x, counts = gpu.local.array(d, float64), gpu.local.array(E, int64)
         alive, dropped = gpu.local.array(n, int64), gpu.local.array(n, int64)
         width2, means = gpu.local.array(n, float64), gpu.local.array(n, float64)
-        all_width2, x = gpu.local.array(n, float64), gpu.local.array(d, float64)
-        difference = gpu.local.array(d, float64)
-        work = guarded.Room(
-            actions, group, factor, alive, dropped, width2, means, all_width2, x, difference, counts
-        )
+        all_width2, difference = gpu.local.array(n, float64), gpu.local.array(d, float64)
+        work = Room(actions, group, factor, bound, x, counts)
+        held = guarded.Guard(alive, dropped, width2, means, all_width2, difference)
         known = Rules(gate, delta, outer, R, S, lam, length, low, high)
-        guarded.play_one(key, seed, world, known, alpha, asked, levels, s, work, told)
+        guarded.play_one(key, seed, world, known, alpha, asked, levels, s, work, held, told)
 
     return play_one
 

@@ -19,43 +19,32 @@ from unipac.bandits.guarded.learning import Rules, close, radius_of, set_radii
 from unipac.bandits.levelled.kernels import Scratch
 from unipac.bandits.protocol.verdict import contradict
 from unipac.linalg import ridge
+from unipac.linalg.dense import dot
 from unipac.linalg.levels import Levels, _learn as learn_level, threshold
-from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
+from unipac.many.offers import CLOSE, Room, evaluate_group, nearby, offer
 from unipac.many.record import Asked, Told, fresh, mark, tell
-from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
+from unipac.many.worlds import GROUP, World, fixed_set, noise_of
 
 
-class Room(NamedTuple):
-    """Scratch memory of one seed; what ``bandits.guarded.kernels.Work`` has, too, is explained there."""
+class Guard(NamedTuple):
+    """Further scratch memory, explained in ``bandits.guarded.kernels.Work``."""
 
-    actions: Array
-    """(n, d)."""
-    group: Array
-    """(4, d)."""
-    factor: Array
-    """(d, d + 2), or (1, 3) if d is large."""
     alive: NDArray[np.int64]
     dropped: NDArray[np.int64]
     width2: Array
     means: Array
     all_width2: Array
-    x: Array
-    """(d,): the action chosen."""
     difference: Array
-    """(d,)."""
-    counts: NDArray[np.int64]
-    """(E,)."""
 
 
 @inlined
-def look(levels: Levels, world: World, seed: np.uint64, t: int, room: Room) -> tuple[float, float]:
+def look(
+    levels: Levels, world: World, seed: np.uint64, t: int, room: Room, held: Guard
+) -> tuple[float, float]:
     """Evaluate all actions on all data; the largest upper bound, and the best reward."""
-    n = room.means.size
+    n = held.means.size
     which = fixed_set(world, t)
-    factor = levels.rows[0]
-    if levels.rows.shape[1] <= SMALL:
-        hold(levels.rows, int(np.int64(0)), room.factor)
-        factor = room.factor
+    factor = nearby(levels.rows, int(np.int64(0)), room)
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
         offer(world, seed, t, which, first, n, room.group)
@@ -65,81 +54,78 @@ def look(levels: Levels, world: World, seed: np.uint64, t: int, room: Room) -> t
             if k < n:
                 mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
                 width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
-                room.means[k], room.all_width2[k] = mean, width2
+                held.means[k], held.all_width2[k] = mean, width2
                 for j in range(room.x.size):
                     room.actions[k, j] = room.group[a, j]
                 best = max(best, mean + levels.beta[0] * math.sqrt(width2))
-                top = max(top, dot(room.group[a], world.theta))
+                top = max(top, dot(world.theta, room.group[a]))
     return best, top
 
 
 @inlined
-def subtract(room: Room, a: int, b: int) -> None:
+def subtract(room: Room, held: Guard, a: int, b: int) -> None:
     """Write x_a − x_b."""
-    for j in range(room.difference.size):
-        room.difference[j] = room.actions[a, j] - room.actions[b, j]
+    for j in range(held.difference.size):
+        held.difference[j] = room.actions[a, j] - room.actions[b, j]
 
 
 @inlined
-def guard(levels: Levels, rules: Rules, closed: int, room: Room) -> tuple[int, int, int, int]:
+def guard(levels: Levels, rules: Rules, closed: int, room: Room, held: Guard) -> tuple[int, int, int, int]:
     """As ``bandits.guarded.kernels.guard`` for linear rewards."""
-    n = room.means.size
+    n = held.means.size
     count = n
     for i in range(n):
-        room.alive[i], room.dropped[i] = i, NEVER
+        held.alive[i], held.dropped[i] = i, NEVER
     for level in range(1, closed + 1):
-        factor = levels.rows[level]
-        if levels.rows.shape[1] <= SMALL:
-            hold(levels.rows, level, room.factor)
-            factor = room.factor
+        factor = nearby(levels.rows, level, room)
         best, largest = int(np.int64(0)), -math.inf
         for a in range(count):
-            k = room.alive[a]
-            mean, room.width2[k] = ridge.evaluate(factor, room.actions[k])
+            k = held.alive[a]
+            mean, held.width2[k] = ridge.evaluate(factor, room.actions[k])
             if mean > largest:
                 best, largest = k, mean
         kept = int(np.int64(0))
         widest, wide = best, -1.0
         radius = radius_of(levels, rules, level, 0.0)
         for a in range(count):
-            k = room.alive[a]
-            subtract(room, best, k)
-            mean, width2 = ridge.evaluate(factor, room.difference)
+            k = held.alive[a]
+            subtract(room, held, best, k)
+            mean, width2 = ridge.evaluate(factor, held.difference)
             if mean <= radius * math.sqrt(width2):
-                room.alive[kept] = k
+                held.alive[kept] = k
                 kept += 1
-                if room.width2[k] > wide:
-                    widest, wide = k, room.width2[k]
+                if held.width2[k] > wide:
+                    widest, wide = k, held.width2[k]
             else:
-                room.dropped[k] = level
+                held.dropped[k] = level
         count = kept
         if count == 1:
-            return room.alive[0], 0, count, level
-        if room.width2[widest] > threshold(level):
+            return held.alive[0], 0, count, level
+        if held.width2[widest] > threshold(level):
             return widest, level, count, level
     return -1, 0, count, closed
 
 
 @inlined
-def pick(alpha: float, count: int, room: Room) -> int:
+def pick(alpha: float, count: int, room: Room, held: Guard) -> int:
     """What LinUCB picks from the alive; bounds that are ``CLOSE`` count as equal, and the first action wins."""
     best = -math.inf
     for a in range(count):
-        k = room.alive[a]
-        room.width2[k] = room.means[k] + alpha * math.sqrt(room.all_width2[k])
-        best = max(best, room.width2[k])
+        k = held.alive[a]
+        room.bound[k] = held.means[k] + alpha * math.sqrt(held.all_width2[k])
+        best = max(best, room.bound[k])
     a = int(np.int64(0))
-    while room.width2[room.alive[a]] < best - CLOSE * abs(best):
+    while room.bound[held.alive[a]] < best - CLOSE * abs(best):
         a += 1
-    return int(room.alive[a])
+    return int(held.alive[a])
 
 
 @inlined
 def certificate(
-    levels: Levels, rules: Rules, best: float, k: int, last: int, room: Room
+    levels: Levels, rules: Rules, best: float, k: int, last: int, room: Room, held: Guard
 ) -> tuple[float, bool]:
     """The certificate of action k, and whether its bounds are refuted."""
-    mean, bonus = room.means[k], levels.beta[0] * math.sqrt(room.all_width2[k])
+    mean, bonus = held.means[k], levels.beta[0] * math.sqrt(held.all_width2[k])
     reach = rules.norm * rules.action_norm
     ucb, lcb = min(mean + bonus, rules.high), max(mean - bonus, rules.low)
     if contradict(lcb, ucb, reach):
@@ -148,10 +134,10 @@ def certificate(
     for level in range(1, last + 1):
         gap = 0.0
         radius = radius_of(levels, rules, level, 0.0)
-        for i in range(room.means.size):
-            if room.dropped[i] > level and gap < found:
-                subtract(room, i, k)
-                mean, width2 = ridge.evaluate(levels.rows[level], room.difference)
+        for i in range(held.means.size):
+            if held.dropped[i] > level and gap < found:
+                subtract(room, held, i, k)
+                mean, width2 = ridge.evaluate(levels.rows[level], held.difference)
                 gap = max(gap, mean + radius * math.sqrt(width2))
         found = min(found, gap)
     return found, False
@@ -204,6 +190,7 @@ def play_one(
     levels: Levels,
     s: Scratch,
     room: Room,
+    held: Guard,
     told: Told,
 ) -> None:
     """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
@@ -218,18 +205,18 @@ def play_one(
     marks = fresh(room.counts)
     for t in range(asked.rounds):
         left = outside(levels, changed, closed, world.theta)
-        best, top = look(levels, world, random, t, room)
-        k, level, count, last = guard(levels, rules, closed, room)
+        best, top = look(levels, world, random, t, room, held)
+        k, level, count, last = guard(levels, rules, closed, room, held)
         if k < 0:
-            k = pick(alpha, count, room)
-        found, refuted = certificate(levels, rules, best, k, last, room)
+            k = pick(alpha, count, room, held)
+        found, refuted = certificate(levels, rules, best, k, last, room, held)
         for j in range(room.x.size):
             room.x[j] = room.actions[k, j]
-        mean = dot(room.x, world.theta)
+        mean = dot(world.theta, room.x)
         gap = max(top - mean, 0.0)
         marks = mark(marks, asked, told, seed, t, gap, found, left, refuted, room.counts)
         y = mean + noise_of(world, random, np.uint64(t))
         before = closed
-        closed = learn(levels, closed, t, rules, y, level, room.all_width2[k], room, s)
+        closed = learn(levels, closed, t, rules, y, level, held.all_width2[k], room, s)
         changed = level if level > 0 else before + 1
     tell(marks, told, seed, closed, room.counts)

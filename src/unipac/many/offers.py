@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._jit import inlined
@@ -18,6 +21,23 @@ SMALL = 8
 """Up to this dimension a factor is copied before it is used for all actions: a GPU keeps it in registers."""
 
 
+class Room(NamedTuple):
+    """Scratch memory of one seed."""
+
+    actions: Array
+    """(n, d); or (1, d), if actions are not kept but drawn again."""
+    group: Array
+    """(4, d)."""
+    factor: Array
+    """(d, d + 2), or (1, 3) if d is large."""
+    bound: Array
+    """(n,): upper bounds."""
+    x: Array
+    """(d,): the action chosen."""
+    counts: NDArray[np.int64]
+    """(E,)."""
+
+
 @inlined
 def offer(world: World, seed: np.uint64, t: int, which: int, first: int, n: int, group: Array) -> None:
     """Bring four of the n actions of a round into ``group``."""
@@ -31,13 +51,17 @@ def offer(world: World, seed: np.uint64, t: int, which: int, first: int, n: int,
 
 
 @inlined
-def hold(rows: Array, level: int, factor: Array) -> None:
-    """Copy M and z of a level."""
+def nearby(rows: Array, level: int, room: Room) -> Array:
+    """The factor of a level, counted from 0; M and z are copied if they are small."""
+    factor: Array = rows[level]
     d = rows.shape[1]
-    for i in range(d):
-        for j in range(i + 1):
-            factor[i, j] = rows[level, i, j]
-        factor[i, d + 1] = rows[level, i, d + 1]
+    if d <= SMALL:
+        factor = room.factor
+        for i in range(d):
+            for j in range(i + 1):
+                factor[i, j] = rows[level, i, j]
+            factor[i, d + 1] = rows[level, i, d + 1]
+    return factor
 
 
 @inlined

@@ -8,10 +8,8 @@ in the other levels, as in ``linalg.fast.argmax``.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
@@ -19,27 +17,11 @@ from unipac._jit import inlined, jit
 from unipac.bandits.levelled.confidence import Confidence, set_radii
 from unipac.bandits.levelled.kernels import Scratch, certify
 from unipac.linalg import ridge
+from unipac.linalg.dense import dot
 from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
-from unipac.many.offers import CLOSE, SMALL, evaluate_group, hold, offer
+from unipac.many.offers import CLOSE, Room, evaluate_group, nearby, offer
 from unipac.many.record import Asked, Marks, Told, fresh, mark, tell
-from unipac.many.worlds import GROUP, World, dot, fixed_set, noise_of
-
-
-class Room(NamedTuple):
-    """Scratch memory of one seed."""
-
-    actions: Array
-    """(n, d); or (1, d), if actions are not kept but drawn again."""
-    group: Array
-    """(4, d)."""
-    factor: Array
-    """(d, d + 2), or (1, 3) if d is large."""
-    bound: Array
-    """(n,): upper bounds."""
-    x: Array
-    """(d,): the action chosen."""
-    counts: NDArray[np.int64]
-    """(E,)."""
+from unipac.many.worlds import GROUP, World, fixed_set, noise_of
 
 
 @inlined
@@ -52,10 +34,7 @@ def bound_outer(
     """
     n, d = room.bound.size, room.x.size
     beta = levels.beta[S - 1]
-    factor = levels.rows[S - 1]
-    if levels.rows.shape[1] <= SMALL:
-        hold(levels.rows, S - 1, room.factor)
-        factor = room.factor
+    factor = nearby(levels.rows, S - 1, room)
     best, second, top = -math.inf, -math.inf, -math.inf
     for first in range(0, n, GROUP):
         offer(world, seed, t, which, first, n, room.group)
@@ -66,7 +45,7 @@ def bound_outer(
                 mean = m0 if a == 0 else m1 if a == 1 else m2 if a == 2 else m3
                 width2 = q0 if a == 0 else q1 if a == 1 else q2 if a == 2 else q3
                 ucb = mean + beta * math.sqrt(width2)
-                top = max(top, dot(room.group[a], world.theta))
+                top = max(top, dot(world.theta, room.group[a]))
                 second = max(second, min(best, ucb))
                 if ucb - CLOSE * abs(ucb) > best:
                     best = ucb
@@ -228,7 +207,7 @@ def decide(
     """Choose in round t and mark what is seen; the action is in ``room.x``, its reward is returned."""
     ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
     certificate, refuted = certified(confidence, ucb, lcb)
-    mean = dot(room.x, world.theta)
+    mean = dot(world.theta, room.x)
     gap = max(top - mean, 0.0)
     marks = mark(marks, asked, told, seed, t, gap, certificate, left, refuted, room.counts)
     return marks, mean + noise_of(world, random, np.uint64(t))

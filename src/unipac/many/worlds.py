@@ -84,15 +84,6 @@ def noise_of(world: World, seed: np.uint64, number: np.uint64) -> float:
     return world.noise if w2 < draws._TOP else -world.noise
 
 
-@inlined
-def dot(x: Array, theta: Array) -> float:
-    """⟨x, θ⟩."""
-    total = 0.0
-    for j in range(theta.size):
-        total += x[j] * theta[j]
-    return total
-
-
 @jit
 def write_rounds(world: World, seed: int, first: int, actions: Array, noise: Array) -> None:
     """Write the actions (T, n, d) and the noise (T,) of the rounds of a seed from number ``first`` on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -85,22 +86,20 @@ class RawItem(msgspec.Struct, forbid_unknown_fields=True):
     decide: msgspec.Raw = msgspec.Raw(b"null")
     reward: msgspec.Raw = msgspec.Raw(b"null")
 
+    @property
+    def asks_once(self) -> bool:
+        """Whether it has one question or one reward."""
+        return (self.decide != _NULL) != (self.reward != _NULL)
+
     def read(self) -> Decide | Reward:
         """The question or the reward."""
-        found = [
-            (kind, raw)
-            for kind, raw in ((Decide, self.decide), (Reward, self.reward))
-            if bytes(raw) != b"null"
-        ]
-        if len(found) != 1:
+        if not self.asks_once:
             raise Problem(422, 'an item must be {"decide": ...} or {"reward": ...}')
-        decoded: Decide | Reward = _ITEMS[found[0][0]](found[0][1])
-        return decoded
+        return _decide(self.decide) if self.decide != _NULL else _reward(self.reward)
 
 
-_ITEMS: dict[type[Decide] | type[Reward], Any] = {
-    Decide: msgspec.json.Decoder(Decide).decode, Reward: msgspec.json.Decoder(Reward).decode
-}  # fmt: skip
+_NULL = msgspec.Raw(b"null")
+_decide, _reward = msgspec.json.Decoder(Decide).decode, msgspec.json.Decoder(Reward).decode
 
 
 class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
@@ -121,11 +120,26 @@ class Reader:
             found = self._decode(data)
         except UnicodeDecodeError:
             raise Problem(400, "JSON is malformed: it is not UTF-8") from None
-        strings = _STRINGS.findall(data)
-        keys = [text for text, colon in strings if colon]
-        if b"\\" in data or len(set(keys)) < len(keys):
+        keys = [text for text, colon in _STRINGS.findall(data) if colon]
+        if b"\\" in data or self._perhaps_twice(found, keys):
             _read_slowly(data)
         return found
+
+    def _perhaps_twice(self, found: Any, keys: list[bytes]) -> bool:
+        """Whether some object may have a key twice; False only if none has."""
+        return len(set(keys)) < len(keys)
+
+
+class BatchReader(Reader):
+    """The same for a batch, whose items have the same keys."""
+
+    def _perhaps_twice(self, found: Any, keys: list[bytes]) -> bool:
+        """The keys of an item begin with "decide" or "reward", unless these are also elsewhere."""
+        begins = [k for k, key in enumerate(keys) if key in (b"decide", b"reward")]
+        if len(begins) != len(found) or not all(item.asks_once for item in found):
+            return True
+        pairs = itertools.pairwise([*begins, len(keys)])
+        return any(len(set(keys[a:b])) < b - a for a, b in pairs)
 
 
 _STRINGS = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
@@ -150,7 +164,7 @@ def _read_slowly(data: bytes) -> None:
 
 read_decide, read_reward, read_offer = Reader(Decide), Reader(Reward), Reader(Offer)
 read_batch, read_watch, read_table = (
-    Reader(Annotated[list[RawItem], Meta(max_length=MOST_ITEMS)]),
+    BatchReader(Annotated[list[RawItem], Meta(max_length=MOST_ITEMS)]),
     Reader(Watch),
     Reader(dict[str, Any]),
 )

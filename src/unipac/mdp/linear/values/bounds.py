@@ -97,14 +97,15 @@ def share(rules: Rules, level: int, last: bool) -> float:
 
 
 @jit
-def _ball(data: Data, rules: Rules, cell: int, V: Array, sign: float, weights: Array, values: Array) -> int:
-    """Fill counts of the outcomes of a cell and sign · V there; returns how many outcomes."""
+def _ball(data: Data, rules: Rules, cell: int, V: Array, sign: float) -> tuple[Array, Array, int]:
+    """Counts of the outcomes of a cell, sign · V there, and how many outcomes there are."""
+    weights, values = np.empty(rules.outcomes), np.empty(rules.outcomes)
     k, e = 0, data.counts.first[cell]
     while e >= 0:
         weights[k] = data.counts.times[e]
         values[k] = sign * V[data.counts.following[e]]
         k, e = k + 1, data.counts.other[e]
-    return k
+    return weights, values, k
 
 
 @jit
@@ -113,8 +114,7 @@ def counted_upper(data: Data, rules: Rules, cell: int, V: Array, top: float, sca
     n = float(data.counts.visits[cell])
     if n == 0.0:
         return top
-    weights, values = np.empty(rules.outcomes), np.empty(rules.outcomes)
-    k = _ball(data, rules, cell, V, 1.0, weights, values)
+    weights, values, k = _ball(data, rules, cell, V, 1.0)
     if rules.monotone:
         threshold = rules.log_counted + kt_kernel(n)
     else:
@@ -128,8 +128,7 @@ def counted_lower(data: Data, rules: Rules, cell: int, V: Array, bottom: float, 
     n = float(data.counts.visits[cell])
     if n == 0.0:
         return bottom
-    weights, values = np.empty(rules.outcomes), np.empty(rules.outcomes)
-    k = _ball(data, rules, cell, V, -1.0, weights, values)
+    weights, values, k = _ball(data, rules, cell, V, -1.0)
     threshold = dirichlet_kernel(weights[:k], rules.outcomes, rules.log_counted)
     return kl_lower(weights, values, k, n, bottom, scale * scale * threshold)
 
