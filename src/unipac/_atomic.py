@@ -18,9 +18,12 @@ Change = tuple[Any, ...]
 """(function, argument, ...): a function written in C or compiled by Numba; no function in Python, no property."""
 
 
+_run = deque[Any](maxlen=0).extend  # keeps nothing of what it runs through
+
+
 def commit(changes: Iterable[Change]) -> None:
     """Make these changes, in this order; nothing is raised in between, unless a change itself fails."""
-    deque(starmap(call, changes), maxlen=0)
+    _run(starmap(call, changes))
 
 
 def hand_over(error: BaseException, trace: Any, what: str) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import config
 
 SIMULATED = Path(__file__).parent / "simulated.py"
+RETURNING = Path(__file__).parent / "returning.py"
 NAMES = "regret", "mistakes", "last_mistake", "level", "left", "undercut", "refuted"
 
 
@@ -49,3 +51,13 @@ def test_the_package_does_not_know_of_cuda():
         "assert not [name for name in sys.modules if 'cuda' in name], sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_no_kernel_for_gpus_returns_an_array():
+    found = json.loads(
+        subprocess.run([sys.executable, str(RETURNING)], capture_output=True, check=True).stdout
+    )
+    assert found["compiled"] > 30
+    assert found["returning"] == []
+    assert found["control"] == ["part_of"]

@@ -184,14 +184,12 @@ def _learn(
     below: Array,
 ) -> None:
     i = level - 1
-    rows, rotations = levels.rows[i], levels.rotations[i]
+    rows = levels.rows[i]
     gain = times * width2[i]
     width2[i] /= 1.0 + gain
     width = rows.shape[1] - 2
     if width == x.size:
-        levels.rotations[i], levels.logdet[i] = rotate(
-            rows, rotations, x, y, float(times), regularization, REFRESH_EVERY, below
-        )
+        learn_whole(levels, i, x, y, float(times), regularization, below)
     else:
         b = blocks.block_of(x.reshape((1, x.size)), int(np.int64(0)), width)
         ridge.add(blocks.part(rows, b), x[b * width : (b + 1) * width], y, float(times), below)
@@ -200,6 +198,16 @@ def _learn(
             blocks.refresh(rows)
             levels.rotations[i] = 0
         levels.logdet[i] = blocks.log_determinant(rows, regularization)
+
+
+@inlined
+def learn_whole(
+    levels: Levels, i: int, x: Array, y: float, times: float, regularization: float, below: Array
+) -> None:
+    """Let entry i of a stack without blocks learn equal rounds."""
+    levels.rotations[i], levels.logdet[i] = rotate(
+        levels.rows[i], levels.rotations[i], x, y, times, regularization, REFRESH_EVERY, below
+    )
 
 
 @jit

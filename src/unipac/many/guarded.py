@@ -20,8 +20,8 @@ from unipac.bandits.levelled.kernels import Scratch
 from unipac.bandits.protocol.verdict import contradict
 from unipac.linalg import ridge
 from unipac.linalg.dense import dot
-from unipac.linalg.levels import Levels, _learn as learn_level, threshold
-from unipac.many.offers import CLOSE, Room, evaluate_group, nearby, offer
+from unipac.linalg.levels import Levels, learn_whole, threshold
+from unipac.many.offers import CLOSE, SMALL, Room, evaluate_group, hold, offer
 from unipac.many.record import Asked, Told, fresh, mark, tell
 from unipac.many.worlds import GROUP, World, fixed_set, noise_of
 
@@ -44,11 +44,12 @@ def look(
     """Evaluate all actions on all data; the largest upper bound, and the best reward."""
     n = held.means.size
     which = fixed_set(world, t)
-    factor = nearby(levels.rows, int(np.int64(0)), room)
+    all_data = int(np.int64(0))
+    hold(levels.rows, all_data, room)
     best, top = -math.inf, -math.inf
     for first in range(0, n, GROUP):
         offer(world, seed, t, which, first, n, room.group)
-        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
+        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(levels.rows, all_data, room)
         for a in range(GROUP):
             k = first + a
             if k < n:
@@ -77,7 +78,10 @@ def guard(levels: Levels, rules: Rules, closed: int, room: Room, held: Guard) ->
     for i in range(n):
         held.alive[i], held.dropped[i] = i, NEVER
     for level in range(1, closed + 1):
-        factor = nearby(levels.rows, level, room)
+        hold(levels.rows, level, room)
+        factor = levels.rows[level]
+        if levels.rows.shape[1] <= SMALL:
+            factor = room.factor
         best, largest = int(np.int64(0)), -math.inf
         for a in range(count):
             k = held.alive[a]
@@ -151,19 +155,16 @@ def learn(
     rules: Rules,
     y: float,
     level: int,
-    width2: float,
     room: Room,
     s: Scratch,
 ) -> int:
     """As ``bandits.guarded.learning.learn``, for one round that was decided just now; how many levels are closed."""
-    first, once = int(np.int64(0)), int(np.int64(1))
-    for i in range(closed + 1):
-        s.width2[i] = width2  # what is left of it is not used
-    learn_level(levels, once, room.x, y, once, s.width2, rules.regularization, s.below)
+    first = int(np.int64(0))
+    learn_whole(levels, first, room.x, y, 1.0, rules.regularization, s.below)
     set_radii(levels, rules, first, first)
     if level > 0:
         for i in range(level, closed + 1):
-            learn_level(levels, i + 1, room.x, y, once, s.width2, rules.regularization, s.below)
+            learn_whole(levels, i, room.x, y, 1.0, rules.regularization, s.below)
         levels.size[level] += 1
         set_radii(levels, rules, level, closed)
     levels.size[0] += 1
@@ -217,6 +218,6 @@ def play_one(
         marks = mark(marks, asked, told, seed, t, gap, found, left, refuted, room.counts)
         y = mean + noise_of(world, random, np.uint64(t))
         before = closed
-        closed = learn(levels, closed, t, rules, y, level, held.all_width2[k], room, s)
+        closed = learn(levels, closed, t, rules, y, level, room, s)
         changed = level if level > 0 else before + 1
     tell(marks, told, seed, closed, room.counts)

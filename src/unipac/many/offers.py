@@ -51,22 +51,27 @@ def offer(world: World, seed: np.uint64, t: int, which: int, first: int, n: int,
 
 
 @inlined
-def nearby(rows: Array, level: int, room: Room) -> Array:
-    """The factor of a level, counted from 0; M and z are copied if they are small."""
-    factor: Array = rows[level]
+def hold(rows: Array, level: int, room: Room) -> None:
+    """Copy M and z of a level, counted from 0, if they are small."""
     d = rows.shape[1]
     if d <= SMALL:
-        factor = room.factor
         for i in range(d):
             for j in range(i + 1):
-                factor[i, j] = rows[level, i, j]
-            factor[i, d + 1] = rows[level, i, d + 1]
-    return factor
+                room.factor[i, j] = rows[level, i, j]
+            room.factor[i, d + 1] = rows[level, i, d + 1]
 
 
 @inlined
-def evaluate_group(rows: Array, X: Array) -> tuple[float, float, float, float, float, float, float, float]:
-    """Means and squared widths of four actions: the sums of ``ridge.evaluate``, each entry of M read once."""
+def evaluate_group(
+    stack: Array, level: int, room: Room
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Means and squared widths of four actions in a level that was held: each entry of M is read once.
+
+    The sums are those of ``ridge.evaluate``.
+    """
+    rows, X = stack[level], room.group
+    if stack.shape[1] <= SMALL:
+        rows = room.factor
     d = X.shape[1]
     m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
     q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0

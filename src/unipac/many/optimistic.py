@@ -18,8 +18,8 @@ from unipac.bandits.levelled.confidence import Confidence, set_radii
 from unipac.bandits.levelled.kernels import Scratch, certify
 from unipac.linalg import ridge
 from unipac.linalg.dense import dot
-from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, _learn as learn_level, level_of, open_level
-from unipac.many.offers import CLOSE, Room, evaluate_group, nearby, offer
+from unipac.linalg.levels import DISJOINT, NESTED, SINGLE, Levels, learn_whole, level_of, open_level
+from unipac.many.offers import CLOSE, Room, evaluate_group, hold, offer
 from unipac.many.record import Asked, Marks, Told, fresh, mark, tell
 from unipac.many.worlds import GROUP, World, fixed_set, noise_of
 
@@ -34,11 +34,11 @@ def bound_outer(
     """
     n, d = room.bound.size, room.x.size
     beta = levels.beta[S - 1]
-    factor = nearby(levels.rows, S - 1, room)
+    hold(levels.rows, S - 1, room)
     best, second, top = -math.inf, -math.inf, -math.inf
     for first in range(0, n, GROUP):
         offer(world, seed, t, which, first, n, room.group)
-        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(factor, room.group)
+        m0, m1, m2, m3, q0, q1, q2, q3 = evaluate_group(levels.rows, S - 1, room)
         for a in range(GROUP):
             k = first + a
             if k < n:
@@ -165,7 +165,7 @@ def learn_once(
     changed = min(level, S)
     for j in range(once, S_after + 1):
         if level <= j <= last:
-            learn_level(levels, j, x, y, once, s.width2, lam, s.below)
+            learn_whole(levels, j - 1, x, y, 1.0, lam, s.below)
         if j >= changed:
             s.means[j - 1] = ridge.distance(levels.rows[j - 1], theta)
     levels.size[level - 1] += 1

@@ -55,6 +55,8 @@ class LevelledAgent(BanditAgent):
     """Whether there are sets behind certificates beside the levels."""
     _parts = 1
     """Of how many blocks of columns the factors of a level are."""
+    _in_blocks = False
+    """Whether actions must be zero outside of one block."""
 
     learns_in: ClassVar[tuple[str, ...]] = (
         "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated", "_for_one"
@@ -185,6 +187,9 @@ class LevelledAgent(BanditAgent):
         return out[0], out[1], out[2], out[3]
 
     def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
+        if self._in_blocks and not fixed:
+            check_norms("actions", X, self.action_norm)
+            self._check_logged(X)
         self._evaluated = self._ledger.next_id
         sets, spare = self._held_sets(len(X)) if self._keeps_sets else (None, None)
         verdict = rounds.choose(self._memory, self._fixed if fixed else None, self._bonus, sets, spare, X)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 from unipac import _declarations as declare
 from unipac._agents import agent
 from unipac._arrays import Array
-from unipac._inputs import check_norms
 from unipac.bandits.levelled.agent import OptimisticAgent
 from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.protocol.records import Trace
@@ -45,6 +44,7 @@ class TightAgent(OptimisticAgent):
         self._keeps_sets = self.tight and getattr(self, "all_data", True)
         parameters.check_parameters(self, self._keeps_sets)
         self._parts = self.blocks if self._keeps_sets else 1
+        self._in_blocks = self.blocks > 1
 
     @property
     def _chooses_by_sets(self) -> bool:
@@ -99,12 +99,6 @@ class TightAgent(OptimisticAgent):
 
     def _certify(self, best: float, ucb: float, lcb: float) -> tuple[float, bool]:
         return (math.nan, True) if sets.refuted(self._known) else super()._certify(best, ucb, lcb)
-
-    def _decide(self, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
-        if self.blocks > 1 and not fixed:
-            check_norms("actions", X, self.action_norm)
-            self._check_logged(X)
-        return super()._decide(X, fixed)
 
     def _play(self, X: Array, y: Array, truth: Array, trace: Trace) -> None:
         self._check_logged(X)

@@ -210,7 +210,7 @@ class BanditAgent(Agent):
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:
-            commit(changes.rewarded(self, decision, value, count, scale))
+            commit(changes.taught(self, self._ledger.waiting(decision), value, count, scale))
 
     def forget(self, decision: Decision | SupportsIndex) -> None:
         """Give up waiting for the reward of a decision."""

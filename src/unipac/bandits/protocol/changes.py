@@ -34,7 +34,7 @@ def chosen(
     """The next decision, and what it changes: more than DECIDED changes if it refutes the assumptions."""
     index, level, mean, width, ucb, lcb, certificate, refuted = agent._decide(X, fixed)
     ledger = agent._ledger
-    consistent = ledger.consistent
+    consistent = ledger.consistent if ledger.played else ledger.sound
     sound = consistent and not refuted
     if not sound:
         certificate = math.nan
@@ -44,20 +44,11 @@ def chosen(
     label = None if labels is None else labels[index]
     certified = sound and agent._proven
     fields = (id_, index, action, level, mean, width, ucb, lcb, certificate, certified, label)
-    decision = tuple.__new__(Decision, (*fields, None, False, 0)).under(agent._answered())
+    decision = tuple.__new__(Decision, (*fields, None, False, 0))
+    if zeta := agent._answered():
+        decision.under(zeta)
     changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
     return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
-
-
-def rewarded(
-    agent: BanditAgent,
-    decision: Decision | SupportsIndex,
-    value: float,
-    times: int = 1,
-    scale: float | None = None,
-) -> list[Change]:
-    """What the reward of a decision changes; the arguments are checked, apart from the decision."""
-    return taught(agent, agent._ledger.waiting(decision), value, times, scale)
 
 
 def taught(
@@ -65,20 +56,27 @@ def taught(
 ) -> list[Change]:
     """What the reward of a decision that waits under its id changes."""
     ledger = agent._ledger
-    if ledger.rounds + times > check.LARGEST_COUNT:
+    if ledger.played:
+        ledger.book()
+    counted, id_ = ledger.counted + times, waiting.id
+    if counted > check.LARGEST_COUNT:
         ledger.check_total("times", times)
-    place = ledger.place(waiting.id)
+    place = ledger.place(id_)
     ledger.late = place < ledger.newest
     if scale is None:
         step = agent._reward(waiting, value, times)
     else:
         step = agent._learn(np.array(waiting.action), value, waiting.level, times, scale)
-    changes: list[Change] = [(delitem, ledger.pending, waiting.id)]
+    changes: list[Change] = [(delitem, ledger.pending, id_), (setattr, ledger, "counted", counted)]
     if not ledger.late:
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
         changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
-    return changes + learned(agent, step, times)
+    if type(step) is tuple:
+        changes.append((step[0], *step[1]))
+    else:
+        changes += of_step(agent, step)
+    return changes
 
 
 def forgotten(agent: BanditAgent, decision: Decision | SupportsIndex) -> list[Change]:
