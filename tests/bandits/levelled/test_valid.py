@@ -55,6 +55,28 @@ def test_the_truth_stays_in_all_sets(runs, radius, noise_kind):
     assert metrics.binomial_upper_tail(failures, runs, DELTA) > FALSE_ALARM
 
 
+MANY = {
+    "UPACOFUL": lambda **told: unipac.UPACOFUL(2, radius="mixture", **told),
+    "NestedOFUL": lambda **told: unipac.NestedOFUL(2, tight=False, **told),
+    "OFUL": lambda **told: unipac.OFUL(2, radius="mixture", tight=False, **told),
+    "Guarded": lambda **told: unipac.Guarded(unipac.LinUCB(2), gate=1.0, tight=False, **told),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise_kind", ["gaussian", "rademacher"])
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize(("delta", "seeds"), [(0.1, 10_000), (0.001, 50_000)])
+def test_the_truth_stays_in_all_sets_in_tens_of_thousands_of_runs(delta, seeds, name, noise_kind):
+    """All seeds at once. A certificate is never below the gap while all sets hold; the control is told half of R."""
+    instance = sphere(2, 5, noise=1.0, noise_kind=noise_kind, seed=3)
+    runs = unipac.play_many(MANY[name](delta=delta, noise=1.0), instance, rounds=ROUNDS, seeds=seeds)
+    assert metrics.binomial_upper_tail(int(runs.left.sum()), seeds, delta) > FALSE_ALARM
+    assert not (runs.undercut & ~runs.left).any()
+    wrong = unipac.play_many(MANY[name](delta=delta, noise=0.5), instance, rounds=ROUNDS, seeds=2000)
+    assert metrics.binomial_upper_tail(int(wrong.left.sum()), 2000, delta) < FALSE_ALARM
+
+
 class HalfOFUL(unipac.OFUL):
     """With R/2 and S/2 in the place of R and S: both radii are half of what they should be."""
 
