@@ -99,17 +99,17 @@ def over(rounds: NDArray[Any], panels: Sequence[Panel], unit: str) -> Any:
     alt = needed("altair")
     ends = [float(rounds[0]), float(rounds[-1])] if len(rounds) > 1 else [-1.0, 1.0]
     ticks = {"values": rounds.tolist()} if len(rounds) <= FEW_TICKS else {}  # few: else some are not whole
+    found = [{name: _points(values, rounds) for name, values in panel.lines.items()} for panel in panels]
+    lowest = max((k for k, lines in enumerate(found) if any(lines.values())), default=-1)
     drawn = []
-    for panel in panels:
-        title = unit if panel is panels[-1] else None
-        axis = alt.Axis(title=title, format=",d", labelOverlap="greedy", **ticks)
+    for k, (panel, lines) in enumerate(zip(panels, found, strict=True)):
+        axis = alt.Axis(title=unit if k == lowest else None, format=",d", labelOverlap="greedy", **ticks)
         x = alt.X("round:Q", scale=alt.Scale(domain=ends, nice=False), axis=axis)
-        drawn.append(_panel(alt, panel, rounds, x))
+        drawn.append(_panel(alt, panel, lines, x))
     return _finished(alt.vconcat(*drawn, spacing=18).resolve_scale(color="independent"))
 
 
-def _panel(alt: Any, panel: Panel, rounds: NDArray[Any], x: Any) -> Any:
-    found = {name: _points(values, rounds) for name, values in panel.lines.items()}
+def _panel(alt: Any, panel: Panel, found: Mapping[str, list[dict[str, float]]], x: Any) -> Any:
     names = list(found)
     rows: list[dict[str, Any]] = [{"line": name, **row} for name, points in found.items() for row in points]
     lacking = [name for name, points in found.items() if not points]
@@ -118,7 +118,8 @@ def _panel(alt: Any, panel: Panel, rounds: NDArray[Any], x: Any) -> Any:
         return _note(alt, f"no {' or '.join(lacking)} is known", title)
     few = min(len(points) for points in found.values() if points) <= FEW_POINTS
     known = [name for name in names if found[name]]
-    legend = alt.Legend(**_STROKES, values=known) if len(names) > 1 else None
+    told = len(names) == 1 and names[0] in panel.title
+    legend = None if told else alt.Legend(**_STROKES, values=known)
     color = alt.Color(
         "line:N", scale=alt.Scale(domain=names, range=list(OKABE_ITO[: len(names)])), legend=legend
     )
