@@ -1,7 +1,9 @@
 """What pictures show is what happened; and there is something to see, whatever is not known."""
 
+import copy
 import json
 
+import altair
 import numpy as np
 import pytest
 
@@ -203,3 +205,16 @@ def test_files(tmp_path):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "certificate" in (tmp_path / "overview.svg").read_text()
     assert "no reward is known" in (tmp_path / "nothing.svg").read_text()
+
+
+def test_notebooks_show_a_picture():
+    """What a notebook is given asks nothing of other hosts, as what altair gives by default does (the control)."""
+    chart = bandit_trace(300).plot("gaps")
+    shown = chart._repr_mimebundle_(include=None, exclude=None)
+    assert list(shown) == ["image/svg+xml"]
+    assert "http" not in shown["image/svg+xml"].replace("http://www.w3.org/", "")
+    assert "https://" in str(altair.LayerChart.from_dict(chart.to_dict())._repr_mimebundle_())
+    with altair.renderers.enable("json"):  # chosen by the user
+        assert "image/svg+xml" not in chart._repr_mimebundle_()
+    assert isinstance(chart, altair.LayerChart)
+    assert copy.deepcopy(chart).properties(width=100).to_dict()["width"] == 100

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from io import StringIO
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -356,4 +359,20 @@ def _note(alt: Any, text: str, title: Any) -> Any:
 
 def _finished(chart: Any) -> Any:
     chart.config = PICTURE_CONFIG
+    object.__setattr__(chart, "__class__", _offline(type(chart)))  # altair takes other attributes for its own
     return chart
+
+
+@functools.cache
+def _offline(kind: type[Any]) -> type[Any]:
+    """A kind of chart that notebooks show as a picture: what altair does by default asks another host for scripts."""
+
+    def shown(self: Any, *args: Any, **options: Any) -> Any:
+        chosen = needed("altair").renderers.active != "default"
+        if chosen or find_spec("vl_convert") is None:
+            return kind._repr_mimebundle_(self, *args, **options)
+        text = StringIO()
+        self.save(text, format="svg")
+        return {"image/svg+xml": text.getvalue()}
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": shown, "__module__": kind.__module__})
