@@ -97,6 +97,15 @@ def test_points_are_means():
     np.testing.assert_allclose(np.mean([row["value"] for row in rows(share)]), (trace.level > 0).mean())
 
 
+def test_the_axis_of_a_constant_is_right():
+    """Without a range the only tick of 0.5 would be called 1."""
+    trace = bandit_trace(40)
+    trace.reward[:] = 0.5
+    assert panels(trace.plot())[0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]
+    trace.reward[0] = 0.25
+    assert "domain" not in panels(trace.plot())[0]["encoding"]["y"]["scale"]
+
+
 def test_few_points_are_seen_as_points():
     for rounds, seen in ((1, True), (_charts.FEW_POINTS, True), (3000, False)):
         assert bool(panels(bandit_trace(rounds).plot())[0]["mark"]["point"]) == seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from io import StringIO
@@ -30,7 +31,7 @@ MOST_BARS = 30
 FEW_TICKS = 12
 DECADES = 1e3
 """Losses smaller than the largest by more than this are drawn close to zero."""
-WIDTH, HEIGHT, SQUARE = 520, 150, 360
+WIDTH, HEIGHT, SQUARE, LETTERS = 520, 150, 360, 85
 LOSS = "loss against the best action"
 _STROKES = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 200}
 
@@ -148,29 +149,30 @@ def _points(values: Any, rounds: NDArray[Any]) -> list[dict[str, float]]:
     return rows
 
 
-def _heights(alt: Any, field: str, values: Sequence[float], scale: Scale, title: str | None = None) -> Any:
+def _heights(alt: Any, field: str, values: Sequence[float], scale: Scale) -> Any:
     """The vertical channel."""
     if scale == "loss":
-        return _losses(alt.Y, alt, field, values, title)
+        return _losses(alt.Y, alt, field, values, None)
     if scale == "share":
         return alt.Y(
-            field, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format="%", tickCount=3)
+            field, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=None, format="%", tickCount=3)
         )
-    axis = alt.Axis(title=title, tickCount=4)
-    return alt.Y(field, scale=alt.Scale(zero=scale == "zero", nice=True), axis=axis)
+    low, high = min(values), max(values)
+    around = {"domain": [low - 0.5, high + 0.5]} if low == high else {}  # else the only tick would be rounded
+    scaled = alt.Scale(zero=scale == "zero", nice=True, **around)
+    return alt.Y(field, scale=scaled, axis=alt.Axis(title=None, tickCount=4))
 
 
 def _losses(channel: Any, alt: Any, field: str, values: Sequence[float], title: str | None) -> Any:
     """A channel for losses: logarithmic above the smallest one, with a place for zero."""
-    largest = max(values, default=0.0)
+    largest = max(values)
     if largest <= 0:
         return channel(field, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, tickCount=4))
     smallest = max(min(value for value in values if value > 0), largest / DECADES)
-    places, labels = log_ticks(smallest, largest * 1.05)
-    places, labels = [0.0, *places], ["0", *labels]
-    scale = alt.Scale(type="symlog", constant=smallest, domain=[0, largest * 1.05], nice=False, clamp=True)
-    ticks = alt.Axis(title=title, values=places, labelExpr=tick_labels(places, labels), labelFlush=False)
-    return channel(field, scale=scale, axis=ticks)
+    high = largest * 1.05
+    places, labels = log_ticks(smallest, high)
+    scale = {"type": "symlog", "constant": smallest, "domain": [0, high], "clamp": True}
+    return _ticked(channel, alt, field, [0.0, *places], ["0", *labels], title, **scale)
 
 
 # -- certificates against gaps -----------------------------------------------------------------
@@ -188,6 +190,7 @@ def against(certificate: NDArray[Any], gap: NDArray[Any] | None, unit: str) -> A
     certificate, gap = certificate[both], gap[both]
     broken = certificate_violations(certificate, gap)
     said = f"the loss exceeded the certificate in {number(broken.sum())} of {number(len(both))} {unit}s"
+    said += " (orange)" if broken.any() else ""
     order = np.concatenate([_thinned(np.flatnonzero(~broken)), _thinned(np.flatnonzero(broken))])
     rows = [
         {"round": int(both[k]), "gap": max(0.0, float(gap[k])), "certificate": float(certificate[k])}
@@ -292,7 +295,7 @@ def search(
         for k in where.tolist()
         if math.isfinite(certificates[k])
     ]
-    title = _title(alt, "how much better another answer can be", heading)
+    title = _title(alt, "how much better another answer can be", textwrap.wrap(heading, LETTERS))
     if rows:
         most = max(float(pulls[-1]), 10.0)
         x = _ticked(
@@ -338,7 +341,13 @@ def _bars(alt: Any, counts: NDArray[Any], unit: str) -> Any:
 
 
 def _ticked(
-    channel: Any, alt: Any, field: str, places: list[float], labels: list[str], title: str, **scale: Any
+    channel: Any,
+    alt: Any,
+    field: str,
+    places: list[float],
+    labels: list[str],
+    title: str | None,
+    **scale: Any,
 ) -> Any:
     """A channel with these ticks."""
     label = tick_labels(places, labels)
@@ -346,7 +355,7 @@ def _ticked(
     return channel(field, scale=alt.Scale(**scale, nice=False), axis=ticks)
 
 
-def _title(alt: Any, text: str, subtitle: str | None = None) -> Any:
+def _title(alt: Any, text: str, subtitle: str | list[str] | None = None) -> Any:
     below = {} if subtitle is None else {"subtitle": subtitle, "subtitleFontSize": 12}
     return alt.Title(text, anchor="start", frame="group", fontSize=13, offset=8, **below)
 
@@ -359,12 +368,13 @@ def _note(alt: Any, text: str, title: Any) -> Any:
 
 def _finished(chart: Any) -> Any:
     chart.config = PICTURE_CONFIG
-    object.__setattr__(chart, "__class__", _offline(type(chart)))  # altair takes other attributes for its own
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _offline(kind))  # altair takes other attributes for its own
     return chart
 
 
 @functools.cache
-def _offline(kind: type[Any]) -> type[Any]:
+def _offline(kind: Any) -> Any:
     """A kind of chart that notebooks show as a picture: what altair does by default asks another host for scripts."""
 
     def shown(self: Any, *args: Any, **options: Any) -> Any:
