@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+collect_ignore_glob = [
+    "src/unipac/cli/template/*"
+]  # what `unipac new` copies; tests/cli/test_new.py runs a copy
+
 TABLES = {
     "rounds": 50,
     "seeds": 1,

@@ -1,4 +1,4 @@
-"""Values and traces as JSON, HTML tables, frames and charts; polars and altair are imported when they are needed."""
+"""Values and traces as JSON, HTML tables and frames; polars and the module of charts are imported when needed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 MOST_ROWS = 20
-MOST_POINTS = 150
-OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#b8a800")
-"""The palette of Okabe and Ito (2008), for all kinds of colour vision; the yellow is darker, to show on white."""
 
 
 def as_json(value: Any) -> Any:
@@ -54,75 +50,37 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-def _columns(trace: Any) -> dict[str, Any]:
-    names = ("index", "level", "certificate", "reward", "gap", "covered")
+def agent_table(title: str, facts: Mapping[str, Any], levels: Sequence[Any]) -> str:
+    """What is known of an agent, and its levels, which are named tuples."""
+    text = table(title.strip("<>"), ("", ""), facts.items())
+    return text + (table("Levels", levels[0]._fields, levels) if levels else "")
+
+
+def _columns(trace: Any, count: str, names: Sequence[str]) -> dict[str, Any]:
     columns = {name: getattr(trace, name) for name in names}
-    return {"round": np.arange(len(trace)), **{k: v for k, v in columns.items() if v is not None}}
+    return {count: np.arange(len(trace)), **{k: v for k, v in columns.items() if v is not None}}
 
 
-def trace_table(caption: str, trace: Any) -> str:
-    """An HTML table of the first rounds of a trace."""
-    columns = _columns(trace[:MOST_ROWS])
-    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return table(caption, tuple(columns), rows)
+def trace_table(trace: Any, count: str, names: Sequence[str]) -> str:
+    """An HTML table of the first rows of a trace; its caption is the trace in a line."""
+    columns = _columns(trace, count, names)
+    rows = list(zip(*(column[:MOST_ROWS].tolist() for column in columns.values()), strict=True))
+    return table(repr(trace).strip("<>"), tuple(columns), rows)
 
 
-def _needed(module: str) -> Any:
+def frame(trace: Any, count: str, names: Sequence[str]) -> Any:
+    """A trace as a polars frame: the number of each row, called ``count``, and the columns of these names."""
+    return needed("polars").DataFrame(_columns(trace, count, names))
+
+
+def charts() -> Any:
+    """The module that draws; named by text, as a change of pictures must not compile the kernels of traces anew."""
+    return importlib.import_module("unipac._charts")
+
+
+def needed(module: str) -> Any:
+    """Import a package that only the extra ``experiments`` brings, or say so."""
     try:
         return importlib.import_module(module)
     except ImportError:
         raise ImportError(f'this needs {module}: pip install "unipac[experiments]"') from None
-
-
-def frame(trace: Any) -> Any:
-    """A trace as a polars frame."""
-    return _needed("polars").DataFrame(_columns(trace))
-
-
-Panels = Mapping[str, Mapping[str, Any]]
-"""By the title of a panel, its lines by name: arrays over the same rounds, all of one length."""
-
-
-def trace_chart(trace: Any) -> Any:
-    """A chart of the rewards, certificates and gaps of a trace, and of the share that it explored."""
-    losses = {
-        name: getattr(trace, name) for name in ("certificate", "gap") if getattr(trace, name) is not None
-    }
-    panels: dict[str, dict[str, Any]] = {
-        "reward": {"reward": trace.reward},
-        "loss against the best action": losses,
-    }
-    if len(trace) > 0 and (trace.level == 0).any():  # agents that explore now and then
-        panels["share explored"] = {"explored": trace.level > 0}
-    return chart(panels, np.arange(len(trace)), "round")
-
-
-def chart(panels: Panels, rounds: NDArray[Any], axis: str) -> Any:
-    """Lines over rounds, one panel below the other; each point is the mean of some rounds, of those that are known."""
-    alt = _needed("altair")
-    drawn = []
-    for title, held in panels.items():
-        rows = [row for name, values in held.items() for row in _points(name, values, rounds)]
-        drawn.append(
-            alt.Chart(alt.Data(values=rows))
-            .mark_line(strokeWidth=1.5)
-            .encode(
-                x=alt.X("round:Q", title=axis),
-                y=alt.Y("value:Q", title=title),
-                color=alt.Color("kind:N", title=None, scale=alt.Scale(range=list(OKABE_ITO))),
-            )
-            .properties(width=480, height=160)
-        )
-    return alt.vconcat(*drawn).resolve_scale(x="shared", color="independent")
-
-
-def _points(name: str, values: Any, rounds: NDArray[Any]) -> list[dict[str, Any]]:
-    y = np.asarray(values, dtype=np.float64)
-    step = max(1, math.ceil(len(y) / MOST_POINTS))
-    rows = []
-    for k in range(0, len(y), step):
-        part = y[k : k + step]
-        known = part[np.isfinite(part)]
-        if len(known) > 0:
-            rows.append({"round": float(rounds[k]), "kind": name, "value": float(known.mean())})
-    return rows

@@ -261,5 +261,5 @@ def test_a_picture(tmp_path):
     assert panels["drift"]["threshold"][-1] == d.drift.threshold
     assert panels["share of decisions"]["holdout"].sum() == 450 - d.agent.rounds
     told = d.plot().to_dict()
-    assert [panel["encoding"]["y"]["title"] for panel in told["vconcat"]] == list(panels)
+    assert [panel["title"]["text"] for panel in told["vconcat"]] == list(panels)
     json.dumps(told, allow_nan=False)

@@ -19,6 +19,7 @@ from unipac.cli.data import get_data, warm
 from unipac.cli.exits import FAILED, NOT_SEEN, Stopped
 from unipac.cli.list import list_all
 from unipac.cli.log import show_log
+from unipac.cli.new import new
 from unipac.cli.report import report
 from unipac.cli.screen import Screen
 from unipac.cli.serve import EXITS, backup, serve, token
@@ -217,6 +218,7 @@ def _print_results(title: str, folder: Path) -> bool:
 # -- the other commands --------------------------------------------------------------------------
 
 app.command("list", epilog=EXIT_CODES)(list_all)
+app.command("new", epilog=EXIT_CODES)(new)
 app.command("report", epilog=EXIT_CODES)(report)
 app.command("bound", epilog=EXIT_CODES)(bound)
 app.command("log", epilog=EXIT_CODES)(show_log)

@@ -69,8 +69,7 @@ class Deployment:
         agent: a bandit agent without pending decisions; it is copied.
         features: a map of ``unipac.features``; without it ``decide`` takes arrays.
         window: seconds, or a timedelta, from a decision to the moment when its reward is learned.
-        default: the reward of decisions for which none came; None to forget them, which is valid only if losing a
-            reward does not depend on it.
+        default: the reward where none came; None forgets these, valid only if losing a reward does not depend on it.
         holdout: the probability that an action is drawn at random, uniformly; nothing is learned from these.
         seed: of the holdout; None for one that nobody can foresee. The first event of the log has it.
         drift: α of the drift alarm, 0 for none.
@@ -106,8 +105,7 @@ class Deployment:
         self.window, self.default, self.holdout, self.seed = told[:4]
         self.max_pending, self._settings = told.max_pending, told
         check.require(callable(clock), "clock", "a function", clock)
-        self.features = features
-        self._lock, self._files = threading.RLock(), Files()
+        self.features, self._lock, self._files = features, threading.RLock(), Files()
         self._agent = copy.copy(agent)
         self._uptime, self._at = Uptime(clock), 0.0  # the time of the last event
         self._entries: Entries = OrderedDict()
@@ -190,13 +188,15 @@ class Deployment:
             return watch.verdict if self._agent.consistent and watch.holds(self._agent) else None
 
     def plot(self) -> Any:
-        """An Altair chart over the decisions: rewards, certificates, shares explored, drift against its threshold."""
+        """An Altair chart over the decisions: rewards, certificates, shares explored, drift; ``.save("it.png")``."""
         return picture.plot(self)
 
     def __repr__(self) -> str:
         alarm = ", drift alarm" if self._alarm.state.alarm else ""
         counts = f"{self._decided:,} decisions, {self.pending:,} pending"
         return f"<Deployment of {self._agent!r}: {counts}{alarm}>"
+
+    _repr_html_ = picture.table
 
     # -- decisions and rewards -----------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unipac import _notebook as notebook
+from unipac import _charts as charts, _notebook as notebook
 from unipac._atomic import commit
 from unipac._notebook import from_json
 from unipac.deployment import log
@@ -22,10 +22,33 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 """Of the intervals of compared policies."""
 
+REWARD, LOSS, SHARE = "reward", charts.LOSS, "share of decisions"
+
 
 def plot(d: Deployment) -> Any:
     """As ``Deployment.plot``."""
-    return notebook.chart(*series(d, d.events()), "decision")
+    panels, decisions = series(d, d.events())
+    scales: dict[str, charts.Scale] = {LOSS: "loss", SHARE: "share", REWARD: "near"}
+    return charts.over(
+        decisions,
+        [charts.Panel(title, lines, scales.get(title, "zero")) for title, lines in panels.items()],
+        "decision",
+    )
+
+
+def table(d: Deployment) -> str:
+    """A deployment in a notebook: what it has decided, and whether its assumptions and alarms stand."""
+    with d._lock:
+        facts = {
+            "decisions": d._decided,
+            "pending": d.pending,
+            "consistent": d.consistent,
+            "certified": d._agent.certified,
+            "drift alarm": d.drift.alarm,
+            "linearity alarm": d.linearity.alarm,
+            "compared with": ", ".join(d._comparisons.policies) or "nothing",
+        }
+        return notebook.agent_table(repr(d), facts, d._agent.levels())
 
 
 def series(d: Deployment, events: Iterable[Any]) -> tuple[dict[str, dict[str, Any]], Any]:
@@ -70,9 +93,9 @@ def series(d: Deployment, events: Iterable[Any]) -> tuple[dict[str, dict[str, An
     held = np.array(rows, dtype=np.float64).reshape(-1, 6).T
     reward, certificate, explored, holdout, statistic, threshold = held
     panels: dict[str, dict[str, Any]] = {
-        "reward": {"reward": reward},
-        "loss against the best action": {"certificate": certificate},
-        "share of decisions": {"explored": explored, "holdout": holdout},
+        REWARD: {"reward": reward},
+        LOSS: {"certificate": certificate},
+        SHARE: {"explored": explored, "holdout": holdout},
         "drift": {"statistic": statistic, "threshold": threshold},
     }
     panels |= compared.panels(len(rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import textwrap
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from unipac.report.style import PICTURE_CONFIG, REFERENCE, Looks, count_ticks, log_ticks, number
+from unipac.report.style import PICTURE_CONFIG, REFERENCE, Looks, count_ticks, log_ticks, number, tick_labels
 
 if TYPE_CHECKING:
     import altair as alt
@@ -248,8 +247,7 @@ def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> 
         low, high = low / margin, high * margin
         places, labels = log_ticks(low, high)
         scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    label = f"{json.dumps(labels, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    # In Vega-Lite only an expression can set the labels of ticks.
+    label = tick_labels(places, labels)
     ticks = alt.Axis(title=title, values=places, labelExpr=label, labelOverlap="greedy", labelFlush=False)
     return channel(f"{column}:Q", scale=scale, axis=ticks)
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac import _checks as check
+from unipac import _checks as check, _notebook as notebook
 from unipac._actions import Actions
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array
@@ -38,7 +38,7 @@ from unipac.bandits.protocol import changes, play as many
 from unipac.bandits.protocol.changes import Step
 from unipac.bandits.protocol.inputs import checked_reward, checked_times, noise_scales, truth_vector
 from unipac.bandits.protocol.ledger import Ledger, refutation
-from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace, agent_table
+from unipac.bandits.protocol.records import Bounds, Decision, Level, Trace
 from unipac.bandits.protocol.verdict import contradict
 from unipac.envs import BanditInstance, Rounds
 
@@ -172,7 +172,7 @@ class BanditAgent(Agent):
     def _repr_html_(self) -> str:
         with self._lock:
             facts = {name: getattr(self, name) for name in ("rounds", "consistent", "guarantee")}
-            return agent_table(repr(self), {**facts, "pending": len(self.pending)}, self.levels())
+            return notebook.agent_table(repr(self), {**facts, "pending": len(self.pending)}, self.levels())
 
     # -- what users call -----------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -141,6 +140,9 @@ class Level(NamedTuple):
     """β of its confidence set."""
 
 
+_COLUMNS = ("index", "level", "certificate", "reward", "gap", "covered")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """What happened in T rounds, as arrays of length T.
@@ -181,14 +183,19 @@ class Trace:
 
     def to_frame(self) -> Any:
         """A polars frame with a column for each array, and ``round`` from 0."""
-        return notebook.frame(self)
+        return notebook.frame(self, "round", _COLUMNS)
 
-    def plot(self) -> Any:
-        """An Altair chart over the rounds: rewards, certificates, gaps where they are known, the share explored."""
-        return notebook.trace_chart(self)
+    def plot(self, what: str = "overview") -> Any:
+        """An Altair chart; ``.save("trace.svg")`` and ``.save("trace.png")`` write it.
+
+        Args:
+            what: "overview": rewards, certificates, gaps where they are known, and the share explored, over the rounds;
+                "gaps": each certificate against the gap that it bounds; "levels": how many rounds each level has.
+        """
+        return notebook.charts().bandit(self, what)
 
     def _repr_html_(self) -> str:
-        return notebook.trace_table(repr(self).strip("<>"), self)
+        return notebook.trace_table(self, "round", _COLUMNS)
 
     def part(self, begin: int, end: int) -> Trace:
         """A view of the rounds from ``begin`` to ``end``."""
@@ -207,12 +214,6 @@ class Trace:
             None if self.covered is None else self.covered[cut],
             None if self.misspecification is None else self.misspecification[cut],
         )
-
-
-def agent_table(title: str, facts: Mapping[str, Any], levels: Sequence[Level]) -> str:
-    """What is known of an agent, for notebooks."""
-    text = notebook.table(title.strip("<>"), ("", ""), facts.items())
-    return text + (notebook.table("Levels", Level._fields, levels) if levels else "")
 
 
 def empty_trace(length: int, *, gap: bool, covered: bool, several: bool) -> Trace:

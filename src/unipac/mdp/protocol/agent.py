@@ -23,7 +23,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unipac import _checks as check, _forks as forks
+from unipac import _checks as check, _forks as forks, _notebook as notebook
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array, Integers
 from unipac._atomic import commit
@@ -110,6 +110,11 @@ class EpisodicAgent(Agent):
     def levels(self) -> list[StageLevel]:
         """Size, proven bound on the size, and radius of each level of each stage; empty if there are none."""
         return []
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            facts = {name: getattr(self, name) for name in ("episodes", "consistent", "guarantee")}
+            return notebook.agent_table(repr(self), facts, self.levels())
 
     # -- what follows from it, if observations are numbers of states ---------------------------
 

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unipac import _notebook as notebook
 from unipac._arrays import Array
+
+_PLAYED = ("reward", "gap", "certificate", "bound", "replanned", "explored")
+_LEARNED = ("returns", "lengths", "terminated", "truncated")
 
 
 class StageLevel(NamedTuple):
@@ -75,6 +79,23 @@ class EpisodeTrace:
             f"regret {self.gap.sum():.6g}, {self.replanned.sum():,} plans>"
         )
 
+    def to_frame(self) -> Any:
+        """A polars frame with a column for each array but ``level``, and ``episode`` from 0."""
+        return notebook.frame(self, "episode", _PLAYED)
+
+    def plot(self, what: str = "overview") -> Any:
+        """An Altair chart; ``.save("trace.svg")`` and ``.save("trace.png")`` write it.
+
+        Args:
+            what: "overview": rewards, certificates and gaps, the bound on the best value, and the shares of episodes
+                that were planned anew and explored, over the episodes; "gaps": each certificate against the gap that it
+                bounds; "levels": how many stages each level has.
+        """
+        return notebook.charts().episodes(self, what)
+
+    def _repr_html_(self) -> str:
+        return notebook.trace_table(self, "episode", _PLAYED)
+
     def part(self, begin: int, end: int) -> EpisodeTrace:
         """A view of the episodes from ``begin`` to ``end``."""
         cut = slice(begin, end)
@@ -121,6 +142,17 @@ class LearningTrace:
             f"{self.truncated.sum():,} truncated before stage {self.horizon}",
         ]
         return f"<LearningTrace: {', '.join(parts)}>"
+
+    def to_frame(self) -> Any:
+        """A polars frame with a column for each array, and ``episode`` from 0."""
+        return notebook.frame(self, "episode", _LEARNED)
+
+    def plot(self) -> Any:
+        """An Altair chart over the episodes: returns, lengths, shares terminated and truncated."""
+        return notebook.charts().learning(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.trace_table(self, "episode", _LEARNED)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The returns."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unipac import _checks as check, _declarations as declare
+from unipac import _checks as check, _declarations as declare, _notebook as notebook
 from unipac._agents import Agent, agent
 from unipac._arrays import Integers
 from unipac._atomic import commit
@@ -117,6 +117,28 @@ class Search(Agent):
             while (wanted := self._now.wanted) is not None and self.pulls + int(wanted.counts.sum()) <= most:
                 self._learn(wanted, self._sample(instance, seed))
             return self.answer
+
+    def plot(self) -> Any:
+        """An Altair chart: the certificate over the pulls, and how often each arm was pulled.
+
+        The search is computed once more, from its log. ``.save("search.svg")`` and ``.save("search.png")`` write it.
+        """
+        with self._lock:
+            log, now = list(self.state), self._now
+        running = self._steps()
+        before = [
+            request.certificate
+            for request in (next(running) if k == 0 else running.send(log[k - 1][1]) for k in range(len(log)))
+        ]
+        pulls = np.cumsum([0, *(batch.counts.sum() for batch, _ in log)])
+        return notebook.charts().search(
+            repr(self).strip("<>"), pulls, [*before, now.certificate], now.counts, self.samples
+        )
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            facts = {name: getattr(self, name) for name in ("pulls", "done", "certified", "guarantee")}
+            return notebook.agent_table(repr(self), {**facts, "certificate": self._now.certificate}, ())
 
     # -- what a search writes that does not sample arms ----------------------------------------
 
