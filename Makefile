@@ -10,7 +10,7 @@ MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 .PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
-	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
+	@echo "make demo      certificates beside the truth in five small worlds, and a page that says what came out (half a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
 	@echo "make test-cuda play_many on a GPU against the cores; needs an NVIDIA GPU (a few minutes)"
 	@echo "make serve-test  the service with a real PostgreSQL, in a temporary folder; needs Debian's package postgresql"
@@ -49,8 +49,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.experiments
 	@touch $@
 
 demo: $(VENV)/.demo
-	@$(VENV)/bin/unipac run quickstart
-	@$(VENV)/bin/unipac report results/quickstart
+	@$(VENV)/bin/unipac demo
 
 test: $(VENV)/.dev
 	$(RUN) tests/helpers/warm.py
