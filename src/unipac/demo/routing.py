@@ -128,8 +128,8 @@ def tell(found: Mapping[str, Any]) -> Part:
         f" comes back. Nobody tells the router which model is good at what. It has {found['dim']} features; that"
         " rewards are linear in them holds here, because we made them, and so the true loss of each decision is known.",
         number=f"{most:.2f}",
-        meaning=f"is the most that nine of ten decisions can lose after the first {since:,}; rewards are between 0 and 1"
-        f" (in truth they lose {mean_lost:.4f} on average)",
+        meaning=f"is the most that nine of ten decisions can lose after the first {since:,}; rewards are between 0 and"
+        f" 1 (in truth they lose {mean_lost:.4f} on average)",
         findings=findings,
         charts=[_all_decisions(certificate, lost), _one_request(found["known"], found["truth"])],
         code=CODE,
@@ -163,8 +163,8 @@ def falling(
         d.points(places, certificate, promised, opacity=0.3),
         d.points(places[lost > 0], lost[lost > 0], true, opacity=0.85),
         d.line(places[::5], running_median(certificate)[::5], promised),
-        d.words(0.2 * count, 0.66, "promised: it can lose at most this much", promised, fontWeight=600),
-        d.words(0.2 * count, 0.58, "lost in truth", true, fontWeight=600),
+        d.words(0.2 * count, 0.91, "promised: it can lose at most this much", promised, fontWeight=600),
+        d.words(0.2 * count, 0.84, "lost in truth", true, fontWeight=600),
     ]
     if len(ruled_out):
         first = int(ruled_out[0]) + 1
@@ -178,7 +178,7 @@ def falling(
     return d.layered(
         *layers,
         x=d.across("decision", 0, count),
-        y=d.upwards("reward", -0.07, 1, values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+        y=d.upwards("loss of one decision", -0.07, 1, values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
     )
 
 
