@@ -58,8 +58,9 @@ def tell(found: Mapping[str, Any]) -> Part:
         name="river",
         question="When states cannot be counted: a swimmer anywhere in a river",
         setting="The swimmer is anywhere in [0, 1], and what each place pays is known: most at the right end, against"
-        " the current. The next place comes from a mixture of three laws that the agent does not know, weighted by known"
-        " features; that this is so is the assumption, and it holds here. A table of states cannot be made: new places come for ever.",
+        " the current. The next place comes from a mixture of three laws that the agent does not know, weighted by"
+        " known features; that this is so is the assumption, and it holds here. A table of states cannot be made: new"
+        " places come for ever.",
         number=f"{certificate:.2f}",
         meaning=f"of the {best:.2f} that the best policy earns can be lost after {count:,} episodes"
         f" (in truth {gap:.4f})",

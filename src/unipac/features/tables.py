@@ -51,7 +51,7 @@ class Column(NamedTuple):
 
 
 class Table:
-    """A table from a dict of columns: as much of a frame as is asked of it here, for users who have no library of frames.
+    """A table from a dict of columns: as much of a frame as is asked of it here, for users who have none.
 
     Args:
         name: of the argument, for messages.
