@@ -18,7 +18,7 @@ help:
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what is written from the code: stubs, reference, list of agents, menu, the way of a call"
-	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"
+	@echo "make pictures  the pictures of README and docs/idea.md, from new runs (under a minute)"
 	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
 	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
 	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
@@ -97,6 +97,7 @@ pages: $(VENV)/.experiments
 
 pictures: $(VENV)/.experiments
 	$(RUN) docs/draw_idea.py
+	$(RUN) docs/draw_certificate.py
 	$(RUN) docs/write_numbers.py
 
 numbers: $(VENV)/.experiments

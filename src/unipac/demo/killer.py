@@ -54,7 +54,7 @@ def tell(found: Mapping[str, Any]) -> Part:
     later = usual[-1] - usual[middle], ours[-1] - ours[middle]
     level = [k for k, (a, b) in enumerate(zip(usual, ours, strict=True)) if a <= b]
     apart = level[-1] + 1 if level else 0
-    parted = f" From round {d.many(x[apart])} on it has made fewer mistakes." if apart < len(x) else ""
+    parted = f" From {d.many(x[apart])} rounds on it has made fewer mistakes." if apart < len(x) else ""
     findings = [
         Finding(
             "OFUL, whose regret is proven to be small, goes back to the bad arm for ever.",

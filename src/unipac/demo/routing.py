@@ -95,7 +95,7 @@ def play(decisions: int = 2000, seed: int = 0) -> dict[str, Any]:
 
 def tell(found: Mapping[str, Any]) -> Part:
     """What came out."""
-    certificate, lost = np.array(found["certificate"]), np.array(found["lost"])
+    certificate, lost = np.array(found["certificate"], dtype=float), np.array(found["lost"])
     count = len(certificate)
     late = certificate[FIRST:] if count > FIRST else certificate[count // 2 :]
     since = count - len(late)
