@@ -169,9 +169,10 @@ def falling(
     if len(ruled_out):
         first = int(ruled_out[0]) + 1
         text = f"decision {first:,}: for the first time\nall other models are ruled out"
+        side: dict[str, Any] = {"align": "right", "dx": -6} if first > count / 2 else {"dx": 6}
         layers += [
-            d.moment(first, [-0.035, 0.5], proven),
-            d.words(first, 0.5, text, proven, dx=6, baseline="top"),
+            d.moment(first, [-0.035, 0.52], proven),
+            d.words(first, 0.52, text, proven, baseline="top", **side),
             d.points(ruled_out + 1, np.full(len(ruled_out), -0.035), proven, **TICKS),
             d.words(first, -0.035, "proven to be the best choice", proven, fontSize=12, dx=-6, align="right"),
         ]
