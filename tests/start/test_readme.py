@@ -2,14 +2,16 @@
 
 import importlib
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from unipac.serve import config
+from helpers.serving import free_port
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,15 +59,39 @@ def test_the_first_code_is_timed_up_to_its_first_decision(monkeypatch):
     assert "decision.certificate" not in first
 
 
-def test_the_service_can_be_started():
-    (line,) = re.findall(r"^unipac serve (\S+)$", README, flags=re.M)
-    told = config.read(ROOT / line)
-    assert "router" in told.deployments
-    (tokens,) = re.findall(r"--file (\S+)", README)
-    assert Path(told.tokens).resolve() == (ROOT / tokens).resolve()
-    (body,) = re.findall(r"-d '(.*)'$", README, flags=re.M)
-    asked = json.loads(body)
-    assert set(asked["actions"]) == set(told.deployments["router"].features.ids)
+SERVED = """
+unipac() { exec "$PYTHON" -m unipac "$@"; }
+BEGIN
+pid=$!
+until curl -sf http://127.0.0.1:PORT/readyz > ready; do sleep 0.2; kill -0 $pid || exit 1; done
+ASK
+kill $pid
+wait $pid
+"""
+"""The commands of the README, with this Python and on another port; ends as the service does."""
+
+
+def test_the_three_commands_start_a_service_that_answers(tmp_path):
+    if shutil.which("curl") is None:
+        pytest.skip("no curl on this machine")
+    folder, port = tmp_path / "examples" / "router_service", str(free_port())
+    folder.mkdir(parents=True)
+    text = (ROOT / "examples" / "router_service" / "config.toml").read_text(encoding="utf-8")
+    (folder / "config.toml").write_text(text.replace("8080", port), encoding="utf-8")
+    begin, ask = re.findall(r"^```sh\n(.*?)^```", README, flags=re.M | re.S)
+    install, *commands = begin.splitlines()
+    assert install == 'pip install ".[serve]"'
+    assert len(commands) == 2
+    script = SERVED.replace("BEGIN", "\n".join(commands)).replace("ASK", ask.replace("8080", port))
+    done = subprocess.run(
+        ["timeout", "120", "bash", "-c", script.replace("PORT", port)],
+        cwd=tmp_path, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (answer,) = [line for line in done.stdout.splitlines() if '"certificate"' in line]
+    found, _ = json.JSONDecoder().raw_decode(answer[answer.index('{"') :])
+    assert found["id"] == "r1"
+    assert found["certified"] is True
 
 
 # -- the picture -----------------------------------------------------------------------------------
