@@ -129,6 +129,17 @@ def test_what_is_played_in_small(small):
     assert small["killer"]["NestedOFUL"] == sorted(small["killer"]["NestedOFUL"])
 
 
+def test_processes_give_the_same_numbers_and_say_what_went_wrong(small, monkeypatch):
+    monkeypatch.setattr(running, "PARTS", {"routing": routing, "killer": killer})
+    said = []
+    found = running.play(quick=True, engine="processes", watch=said.append)
+    assert found == {name: small[name] for name in ("routing", "killer")}
+    assert said[:2] == ["routing ...", "killer ..."]
+    monkeypatch.setattr(running, "QUICK", {**running.QUICK, "killer": {"first": 1}})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'first'"):
+        running.play(quick=True)
+
+
 def test_the_truth_of_the_router_is_linear_and_within_what_is_promised():
     import numpy as np
 
@@ -208,7 +219,7 @@ def test_nobody_elses_file_is_replaced(small, tmp_path):
 
 
 def test_the_command(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "play", lambda quick, watch: small)
+    monkeypatch.setattr(running, "play", lambda quick, **_: small)
     arguments = ["demo", "--quick", "--out", str(tmp_path)]
     done = CliRunner().invoke(cli.app, arguments)
     assert done.exit_code == 0
@@ -216,7 +227,7 @@ def test_the_command(small, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "numbers.json").read_text())["killer"] == small["killer"]
     broken = copy.deepcopy(small)
     broken["lake"]["broken"] = 1
-    monkeypatch.setattr(running, "play", lambda quick, watch: broken)
+    monkeypatch.setattr(running, "play", lambda quick, **_: broken)
     again = CliRunner().invoke(cli.app, [*arguments, "--strict"])
     assert again.exit_code == 3
     assert "1 of 300 did" in again.output

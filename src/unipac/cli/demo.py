@@ -33,14 +33,14 @@ def demo(
 ) -> None:
     """Show certificates at work: a router of requests, real data, FrozenLake, a river, and OFUL's weak spot.
 
-    It takes half a minute, and a few minutes more when kernels are compiled, once per installation. The page works
+    It takes half a minute, and a minute or two more when kernels are compiled, once per installation. The page works
     offline. Example: unipac demo
     """
     from unipac.demo import running
 
     begin = time.perf_counter()
     try:
-        found = running.play(quick, lambda name: out.print(f"{name} ...", soft_wrap=True))
+        found = running.play(quick, engine="processes", watch=lambda words: out.print(words, soft_wrap=True))
     except ImportError as error:
         err.print(f"unipac: {safe(error)}", soft_wrap=True)
         raise typer.Exit(USAGE) from error

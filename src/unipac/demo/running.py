@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from unipac.demo import killer, lake, real, river, routing
 from unipac.demo.part import Part
-from unipac.experiments import files
+from unipac.experiments import engines, files
 from unipac.report.html import is_page
 from unipac.report.inline import rendered, spec_of
 
@@ -33,19 +34,48 @@ PAGE, NUMBERS = "index.html", "numbers.json"
 MARK = b'{"unipac demo":'
 
 
-def play(quick: bool = False, watch: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Play all parts; returns their numbers.
+def play(
+    quick: bool = False, *, engine: str = "serial", watch: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Play all parts; returns their numbers, which do not depend on the engine.
 
     Args:
         quick: in small.
-        watch: called with the name of each part before it is played.
+        engine: "serial", or "processes" for one part on each core.
+        watch: called with a few words when something begins.
     """
-    found = {}
-    for name, part in PARTS.items():
-        if watch is not None:
-            watch(name)
-        found[name] = part.play(**(QUICK[name] if quick else {}))
-    return found
+    say = watch or (lambda words: None)
+    engines.check(engine)
+    working = engines.start(engine)
+    waiting, found = list(PARTS), {}
+    under_way: dict[Future[Any], str] = {}
+    compiling = False
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < working.slots:
+                name = waiting.pop(0)
+                say(f"{name} ...")
+                under_way[working.submit(_played, name, quick)] = name
+            for future in wait(under_way, timeout=0.2, return_when=FIRST_COMPLETED).done:
+                numbers = future.result()
+                if isinstance(numbers, Exception):
+                    raise numbers
+                found[under_way.pop(future)] = numbers
+            if not compiling and any(getattr(future, "compiling", False) for future in under_way):
+                compiling = True
+                say("compiling kernels, once per installation: a minute or two ...")
+    finally:
+        working.close()
+    return {name: found[name] for name in PARTS}
+
+
+def _played(name: str, quick: bool) -> dict[str, Any] | Exception:
+    """The numbers of one part, or what went wrong: a worker that raises dies without a word."""
+    try:
+        numbers: dict[str, Any] = PARTS[name].play(**(QUICK[name] if quick else {}))
+    except Exception as error:
+        return error
+    return numbers
 
 
 def tell(found: Mapping[str, Any]) -> list[Part]:
