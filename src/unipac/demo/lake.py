@@ -81,7 +81,8 @@ def tell(found: Mapping[str, Any]) -> Part:
         f" {found['best']:.0%} of the episodes. Before each episode CertVI says what its policy can lose;"
         " what it loses in truth is computed from Gymnasium's own table, which the agent does not see.",
         number=f"{certificate:.2f}",
-        meaning=f"of a walk can be lost after {count:,} episodes, proven before the next (in truth {gap:.4f})",
+        meaning=f"successful walks an episode is the most that the policy can lose after {count:,} episodes, proven"
+        f" beforehand (in truth {gap:.4f})",
         findings=findings,
         charts=[_chart(found, others)],
         code=CODE,
