@@ -7,7 +7,7 @@ CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 # The files with a marker: to collect all others as well takes longer than to run some of these.
 MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
-.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-first bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
 	@echo "make demo      certificates beside the truth in five small worlds, and a page that says what came out (half a minute)"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
+	@echo "make bench-first         time of pip install and of the first decision in a fresh clone and environment (minutes)"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
 	@echo "make bench-serve         the service beside FastAPI, its latency and its starts (about 15 minutes)"
@@ -117,6 +118,9 @@ bench-instructions: $(VENV)/.dev
 
 bench-start: $(VENV)/.dev
 	$(RUN) benchmarks/start.py $(ARGS)
+
+bench-first: $(VENV)/.dev
+	$(RUN) benchmarks/first.py
 
 bench-house: $(VENV)/.dev
 	$(RUN) benchmarks/house.py $(ARGS)
