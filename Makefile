@@ -7,10 +7,10 @@ CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 # The files with a marker: to collect all others as well takes longer than to run some of these.
 MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
-.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-first bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
-	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
+	@echo "make demo      certificates beside the truth in five small worlds, and a page that says what came out (half a minute)"
 	@echo "make test      the test suite: compiled, interpreted and with bounds checked (about 9 minutes)"
 	@echo "make test-cuda play_many on a GPU against the cores; needs an NVIDIA GPU (a few minutes)"
 	@echo "make serve-test  the service with a real PostgreSQL, in a temporary folder; needs Debian's package postgresql"
@@ -18,13 +18,14 @@ help:
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
 	@echo "make pages     what is written from the code: stubs, reference, list of agents, menu, the way of a call"
-	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"
+	@echo "make pictures  the pictures of README and docs/idea.md, from new runs (under a minute)"
 	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
 	@echo "make release-check  build wheel and sdist, install and try them in fresh environments (some minutes)"
 	@echo "make bench     speed and reward against peers; installs the peers (ARGS=--quick, ARGS='--only reward')"
 	@echo "make bench-kernels       times of single kernels (ARGS=... for pytest-benchmark)"
 	@echo "make bench-instructions  instruction counts of two kernels by valgrind; fails if they have grown"
 	@echo "make bench-start         time of import and of the first decision"
+	@echo "make bench-first         time of pip install and of the first decision in a fresh clone and environment (minutes)"
 	@echo "make bench-house         speed against an earlier commit, side by side (about 5 minutes)"
 	@echo "make bench-family        speed of Guarded, PhasedElimination and LinGapE beside NestedOFUL (a minute)"
 	@echo "make bench-serve         the service beside FastAPI, its latency and its starts (about 15 minutes)"
@@ -49,8 +50,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.experiments
 	@touch $@
 
 demo: $(VENV)/.demo
-	@$(VENV)/bin/unipac run quickstart
-	@$(VENV)/bin/unipac report results/quickstart
+	@$(VENV)/bin/unipac demo
 
 test: $(VENV)/.dev
 	$(RUN) tests/helpers/warm.py
@@ -98,6 +98,7 @@ pages: $(VENV)/.experiments
 
 pictures: $(VENV)/.experiments
 	$(RUN) docs/draw_idea.py
+	$(RUN) docs/draw_certificate.py
 	$(RUN) docs/write_numbers.py
 
 numbers: $(VENV)/.experiments
@@ -117,6 +118,9 @@ bench-instructions: $(VENV)/.dev
 
 bench-start: $(VENV)/.dev
 	$(RUN) benchmarks/start.py $(ARGS)
+
+bench-first: $(VENV)/.dev
+	$(RUN) benchmarks/first.py
 
 bench-house: $(VENV)/.dev
 	$(RUN) benchmarks/house.py $(ARGS)

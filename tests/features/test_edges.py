@@ -133,11 +133,31 @@ def test_a_column_that_comes_twice_is_refused():
         (pandas.DataFrame({"a": [10**400]}), "column 'a' must hold numbers, text or booleans"),
         (polars.DataFrame({"a": [{"b": 1}]}), "column 'a' must hold numbers, text or booleans"),
         (5, "frame must be a frame of pandas, polars or arrow, got int"),
+        ({"a": 5}, r"frame\['a'\] must be a list or an array of values, got 5"),
+        ({"a": "text"}, r"frame\['a'\] must be a list or an array of values, got 'text'"),
+        ({5: [1.0]}, "frame must be a dict whose keys are names of columns, got 5"),
+        ({"a": [1], "b": [1, 2]}, r"frame must be columns of the same length, got {'a': 1, 'b': 2}"),
+        ({"a": [None, None]}, "column 'a' must hold numbers, text or booleans, got type list"),
+        ({"a": [1, "x"]}, "column 'a' must hold numbers, text or booleans, got type list"),
+        ({"a": [1, True]}, "column 'a' must be a finite number, got True"),
     ],
 )
 def test_tables_that_cannot_be_fitted(frame, message):
     with pytest.raises(ValueError, match=message):
         Columns().fit(frame)
+
+
+def test_a_dict_of_columns_is_a_table():
+    columns = {
+        "tokens": [120, None, 900],
+        "price": np.array([0.5, 0.1, 0.2]),
+        "kind": ("chat", None, "code"),
+        "urgent": [True, False, None],
+    }
+    fitted = Columns().fit(columns)
+    frame = polars.DataFrame({**columns, "kind": list(columns["kind"])})
+    assert fitted.described() == Columns().fit(frame).described()
+    assert fitted.described()["ranges"] == {"tokens": [120.0, 900.0], "price": [0.1, 0.5]}
 
 
 @pytest.mark.parametrize(

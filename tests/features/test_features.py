@@ -154,7 +154,7 @@ def test_malformed_schemas():
         lambda: Columns(missing="ignore"),
         lambda: Columns(["age"]).encode({"age": 1.0}),
         lambda: Columns(constant=False).encode({}),
-        lambda: Columns().fit({"age": [1.0]}),
+        lambda: Columns().fit({"age": 1.0}),
         lambda: Columns(["age"]).fit(pd.DataFrame({"other": [1.0]})),
         lambda: Columns(["age"]).fit(pd.DataFrame({"age": [None]})),
         lambda: features.Actions(np.eye(2), ["a"]),

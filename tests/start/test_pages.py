@@ -106,7 +106,7 @@ def test_files_are_read(tmp_path):
 
 # -- commands --------------------------------------------------------------------------------------
 
-LONG = ("warm NestedOFUL Guarded", "run quickstart", "report results/quickstart")
+LONG = ("warm NestedOFUL Guarded", "demo", "run quickstart", "report results/quickstart")
 """Commands that take a minute or more; the slow test runs them as well."""
 
 

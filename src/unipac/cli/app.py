@@ -16,6 +16,7 @@ from unipac.cli import completion as completing, failures
 from unipac.cli.bound import bound
 from unipac.cli.console import EXIT_CODES, out, safe as _safe, seconds as _seconds, typed
 from unipac.cli.data import get_data, warm
+from unipac.cli.demo import demo
 from unipac.cli.exits import FAILED, NOT_SEEN, Stopped
 from unipac.cli.list import list_all
 from unipac.cli.log import show_log
@@ -27,7 +28,7 @@ from unipac.cli.serve import EXITS, backup, serve, token
 app = typer.Typer(
     name="unipac",
     help="Experiments with agents that provably converge, and what theory promises of them.",
-    epilog=f"Start with: unipac run quickstart. {EXIT_CODES}",
+    epilog=f"Start with: unipac demo. {EXIT_CODES}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -219,6 +220,7 @@ def _print_results(title: str, folder: Path) -> bool:
 
 app.command("list", epilog=EXIT_CODES)(list_all)
 app.command("new", epilog=EXIT_CODES)(new)
+app.command("demo", epilog=EXIT_CODES)(demo)
 app.command("report", epilog=EXIT_CODES)(report)
 app.command("bound", epilog=EXIT_CODES)(bound)
 app.command("log", epilog=EXIT_CODES)(show_log)

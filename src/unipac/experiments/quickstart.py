@@ -1,4 +1,4 @@
-"""The demo: rewards and certificates of the recommended agents, beside agents that are in common use."""
+"""A first experiment: rewards and certificates of the recommended agents, beside agents that are in common use."""
 
 from __future__ import annotations
 

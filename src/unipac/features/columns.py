@@ -13,11 +13,12 @@ from unipac import _checks as check
 from unipac._arrays import Array
 from unipac.features.encoders import Encoder
 from unipac.features.ids import refuse_set
-from unipac.features.tables import Row, frame_of, is_missing
+from unipac.features.tables import Column, Row, is_missing, table_of
 
 MISSING = "missing"
 """Suffix of the name of the feature that marks a missing value."""
 UNKNOWN = "unknown"
+NUMBERS = (int, float, np.integer, np.floating)
 EXACT = 2.0**53
 """From here on a float stands for several integers."""
 
@@ -90,11 +91,16 @@ class Columns(Encoder):
     def fit(self, frame: Any) -> Self:
         """Take missing ranges and categories from a table; if no column was named, use all of its columns.
 
+        A table is a frame of pandas, polars or arrow, or a dict of columns.
+
+        >>> Columns().fit({"tokens": [120, 4000], "kind": ["chat", None]}).columns == {"tokens", "kind"}
+        True
+
         This is refused once a row was encoded: a change of the map would invalidate what was learned with it.
         """
         if self._frozen:
             raise ValueError("fit must come before the first row is encoded, got a table after it")
-        table = frame_of("frame", frame)
+        table = table_of("frame", frame)
         ranges, categories, booleans = dict(self._ranges), dict(self._categories), self._booleans
         if not (ranges or categories or booleans):
             kinds = {name: _kind(name, table[name]) for name in table.columns}
@@ -298,16 +304,15 @@ def _number(name: str, value: Any) -> float:
 
 
 def _boolean(name: str, value: Any) -> bool:
-    if isinstance(value, (bool, np.bool_)) or (
-        isinstance(value, (int, float, np.integer, np.floating)) and value in (0, 1)
-    ):
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, NUMBERS) and value in (0, 1)):
         return bool(value)
     raise ValueError(f"column {name!r} must be True or False, got {check.shown(value)}")
 
 
 def _kind(name: str, series: Any) -> str:
     """The kind of a column of a table, by its type, or by its values if the type does not decide."""
-    if series.dtype.is_numeric():
+    listed = isinstance(series, Column)
+    if not listed and series.dtype.is_numeric():
         return "number"
     words = str(series.dtype)
     if words == "Boolean":
@@ -319,4 +324,6 @@ def _kind(name: str, series: Any) -> str:
         return "boolean"
     if values and all(isinstance(value, str) for value in values):
         return "category"
+    if listed and values and all(isinstance(value, NUMBERS) for value in values):
+        return "number"
     raise ValueError(f"column {name!r} must hold numbers, text or booleans, got type {words}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,49 @@ def frame_of(name: str, value: Any) -> Any:
         raise ValueError(
             f"{name} must be a frame of pandas, polars or arrow, got {type(value).__name__}"
         ) from None
+
+
+class Column(NamedTuple):
+    """A column of a table that is no frame."""
+
+    values: list[Any]
+    dtype: str = "list"
+
+    def to_list(self) -> list[Any]:
+        """The values."""
+        return self.values
+
+
+class Table:
+    """A table from a dict of columns: as much of a frame as is asked of it here, for users who have none.
+
+    Args:
+        name: of the argument, for messages.
+        columns: lists, tuples or arrays of the same length, by name.
+    """
+
+    def __init__(self, name: str, columns: Mapping[str, Any]) -> None:
+        self._columns: dict[str, Column] = {}
+        for column, values in columns.items():
+            check.require(isinstance(column, str), name, "a dict whose keys are names of columns", column)
+            sound = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim == 1)
+            check.require(sound, f"{name}[{column!r}]", "a list or an array of values", values)
+            self._columns[column] = Column(list(values))
+        lengths = {column: len(kept.values) for column, kept in self._columns.items()}
+        check.require(len(set(lengths.values())) <= 1, name, "columns of the same length", lengths)
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return list(self._columns)
+
+    def __getitem__(self, column: str) -> Column:
+        return self._columns[column]
+
+
+def table_of(name: str, value: Any) -> Any:
+    """A dict of columns as a `Table`, and anything else as `frame_of` has it."""
+    return Table(name, value) if isinstance(value, Mapping) else frame_of(name, value)
 
 
 def rows_of(name: str, value: Any) -> list[dict[str, Any]]:

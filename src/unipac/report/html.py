@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import jinja2
 import polars as pl
-from markupsafe import Markup, escape
 
 from unipac._text import slug
 from unipac.experiments import files as files_of_ours
 from unipac.experiments.findings import Finding
 from unipac.report.content import Figure, Section, all_looks, certified_agents
+from unipac.report.inline import MARK, rendered, spec_of
 from unipac.report.lines import Panel, draw
-from unipac.report.style import CONFIG
 from unipac.report.tables import summary
 
-MARK = b'<meta name="generator" content="unipac">'
 MOST_COLUMNS = 11
 """A table with more columns is cut in two."""
 VERDICTS = ("seen", "NOT seen", "not decided")
@@ -117,16 +106,13 @@ def render(
 
     def place(panel: Panel) -> int:
         """Add the chart of a panel to the page, and return its number."""
-        specs.append(_spec(panel))
+        specs.append(spec_of(draw(panel, page=True)))
         return len(specs) - 1
 
     counted = Counter(finding.verdict for part in parts for _, finding in part.findings)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["maths"] = lambda text: escape(text).replace("N_ε", Markup("N<sub>ε</sub>"))
-    template = environment.from_string(files("unipac.report").joinpath("page.html.j2").read_text("utf-8"))
-    return template.render(
+    return rendered(
+        "report/page.html.j2",
+        specs,
         title=title,
         command=command,
         details=dict(details or {}),
@@ -134,71 +120,4 @@ def render(
         counts={verdict: counted[verdict] for verdict in VERDICTS},
         looks=chosen,
         place=place,
-        library=Markup(_library()),
-        config=_inline(CONFIG),
-        policy=_policy,
-        # a function, because rendering the page fills the list of charts
-        specs=lambda: _inline(specs),
     )
-
-
-def _spec(panel: Panel) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification, without the parts that the page states once for all charts."""
-    spec: dict[str, Any] = draw(panel, page=True).to_dict(validate=False)
-    for shared in ("$schema", "config"):
-        spec.pop(shared, None)
-    tables: dict[str, Any] = spec.setdefault("datasets", {})
-    for holder in (spec, *spec.get("layer", ())):
-        data = holder.get("data", {})
-        if "format" in data:
-            kinds = data.pop("format")["parse"]
-            name = data.setdefault("name", f"data-{len(tables)}")
-            text = data.pop("values", tables.get(name))
-            tables[name] = _table(text, kinds) if isinstance(text, str) else text
-    return spec
-
-
-def _table(text: str, kinds: Mapping[str, str]) -> dict[str, list[Any]]:
-    """A CSV as names and rows, from which the page makes records; Vega would compile code to read the CSV."""
-    names, *rows = csv.reader(StringIO(text))
-    return {
-        "names": names,
-        "rows": [[_cell(kinds[n], c) for n, c in zip(names, row, strict=True)] for row in rows],
-    }
-
-
-def _cell(kind: str, text: str) -> str | float | None:
-    if kind == "string":
-        return text
-    number = float(text or "nan")
-    if not math.isfinite(number):
-        return None
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
-
-
-def _inline(data: object) -> Markup:
-    """Data as JSON that cannot close the script element around it."""
-    return Markup(json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
-
-
-def _policy(scripts: Sequence[str]) -> Markup:
-    """What the page may do: run these scripts and no others, style itself, and load nothing from anywhere.
-
-    Vega writes the styles of a chart when it draws it, so these cannot be told beforehand. Its expressions are
-    interpreted (``ast``), not compiled, so that the page needs no ``unsafe-eval``.
-    """
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
-    rules = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'"
-    return Markup(f"{rules}; base-uri 'none'; form-action 'none'")
-
-
-@cache
-def _library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script; the version of Vega-Lite is the one that Altair writes."""
-    import altair as alt
-    import vl_convert
-
-    version = ".".join(alt.VEGALITE_VERSION.split(".")[:2])
-    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    return script.replace("</script", "<\\/script")

@@ -146,7 +146,7 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
     band = rows.filter(pl.col("low").is_not_null() & (pl.col("low") != pl.col("high")))
     if len(band) and len(agents) <= MOST_BANDS:
         layers.append(
-            alt.Chart(_values(_above(band, y).select("agent", "line", "x", "low", "high")))
+            alt.Chart(values(_above(band, y).select("agent", "line", "x", "low", "high")))
             .mark_area(opacity=0.14, aria=False)
             .encode(
                 x=x,
@@ -166,17 +166,17 @@ def draw(panel: Panel, *, page: bool = False) -> alt.LayerChart:
     if panel.reference is not None:
         line = panel.reference.select(pl.lit(panel.lines[-1]).alias("line"), "x", "y")
         layers.append(
-            alt.Chart(_values(line))
+            alt.Chart(values(line))
             .mark_line(strokeWidth=2, color=REFERENCE, aria=False)
             .encode(x=x, y=y, strokeDash=dash)
         )
     layers.append(
-        alt.Chart(_values(rows.select("agent", "line", "x", "y")))
+        alt.Chart(values(rows.select("agent", "line", "x", "y")))
         .mark_line(strokeWidth=2, strokeJoin="round", aria=False)
         .encode(x=x, y=y, color=color, strokeDash=dash)
     )
     layers.append(
-        alt.Chart(_values(marked.select("agent", "line", "x", "y")))
+        alt.Chart(values(marked.select("agent", "line", "x", "y")))
         .mark_point(filled=True, size=42, opacity=1, aria=False)
         .encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip)
     )
@@ -252,7 +252,7 @@ def _encoded(channel: type[Any], column: str, axis: Axis, values: pl.Series) -> 
     return channel(f"{column}:Q", scale=scale, axis=ticks)
 
 
-def _values(rows: pl.DataFrame) -> alt.InlineData:
+def values(rows: pl.DataFrame) -> alt.InlineData:
     """The rows as CSV inside the chart, which is short; four digits are more than the eye can see."""
     import altair as alt
 
