@@ -114,7 +114,7 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, p, within):
         chance, times = p + rng.uniform(-0.04, 0.04), 40 if t == 70 else int(rng.choice([1, 1, 1, 2]))
         x = with_mean(rng, m, d, low + span * chance)
         y = low + span * float(rng.binomial(times, chance)) / times
-        c.radius = 0.6 * span
+        c.radius = 1.2 * span
         learn(sets, rules, c, x, y, times)
         judge.learn(x, y, times, c=c)
         c.learn(x, y, times)
