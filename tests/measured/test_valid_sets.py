@@ -52,6 +52,12 @@ CELLS = {
     "means of 1000": ("signs", 3, {"times": 1000}, 40),
     "late, in order": ("signs", 3, {"late": 6}, 80),
     "absorbed first": ("signs", 3, {"absorbed": 50}, 60),
+    "within, 0/1 d=1": ("bernoulli", 1, {"p": (0.005, 0.1), "within": (0.0, 1.0)}, 150),
+    "within, 0/1 p<.1": ("bernoulli", 3, {"p": (0.005, 0.1), "within": (0.0, 1.0)}, 150),
+    "within, 0/1 p~.5": ("bernoulli", 3, {"p": (0.3, 0.7), "within": (0.0, 1.0)}, 80),
+    "within, 0/1 p>.9": ("bernoulli", 3, {"p": (0.9, 0.995), "within": (0.0, 1.0)}, 150),
+    "within, beta p<.2": ("beta", 3, {"p": (0.02, 0.2), "within": (0.0, 1.0)}, 100),
+    "within, means of 7": ("bernoulli", 3, {"p": (0.005, 0.1), "within": (0.0, 1.0), "times": 7}, 60),
 }
 """Kind of reward, dimension, what is special, and rounds."""
 MAKERS = {
@@ -100,6 +106,7 @@ def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS, part=1.0
         theta /= np.linalg.norm(theta)
         assumed = {"delta": delta, "noise": noise * told, "norm": 1.0, "action_norm": np.sqrt(2), "blocks": m}
         assumed |= {"misspecification": zeta * told_zeta, "regularization": 0.5}
+        assumed["rewards_within"] = more.get("within")
         agent = MAKERS[name](d, **assumed, **({"reward_range": (0.0, 1.0)} if p else {}))
         if "absorbed" in more:
             X = rng.standard_normal((more["absorbed"], d))
@@ -136,7 +143,7 @@ def estimate(agent, m):
 
 
 def inside(agent, theta, part):
-    """Whether the parameter is in A, B and C of a guard, with a part of their radii."""
+    """Whether the parameter is in A, B, weighted B and C of a guard, with a part of their radii."""
     sets, rules = memory.unpacked(agent.state.sets)
     w = sets.rows.shape[1]
     zeta = agent.misspecification
@@ -151,6 +158,9 @@ def inside(agent, theta, part):
         below = np.concatenate((noise, np.zeros(triangle.columns(w))))
         most = sums[memory.RADIUS_A] + zeta * np.sqrt(sums[memory.COUNT])
         found &= triangle.inverse_norm(sets.factor[b], below) <= part * most
+    for b, (rows, sums) in enumerate(zip(sets.weighted, sets.weighted_sums, strict=True)):
+        own = theta[b * w : (b + 1) * w]
+        found &= ridge.distance(rows, own) <= part * sums[memory.WEIGHTED_RADIUS]
     return bool(found)
 
 
@@ -191,7 +201,9 @@ def test_a_quarter_of_the_noise_is_found_out(cell):
     assert metrics.binomial_upper_tail(failures, RUNS, 0.1) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta"])
+@pytest.mark.parametrize(
+    "cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta", "within, 0/1 p<.1", "within, 0/1 d=1"]
+)
 def test_half_of_the_radii_is_too_little(cell):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
