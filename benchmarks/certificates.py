@@ -140,7 +140,13 @@ def coins():
 def within():
     """Rewards 0 or 1, told that every reward is in [0, 1], beside the sets without that."""
     found = {}
-    for dim, low, high in ((5, 0.01, 0.03), (20, 0.01, 0.03), (5, 0.97, 0.99), (20, 0.1, 0.3), (20, 0.3, 0.7)):
+    for dim, low, high in (
+        (5, 0.01, 0.03),
+        (20, 0.01, 0.03),
+        (5, 0.97, 0.99),
+        (20, 0.1, 0.3),
+        (20, 0.3, 0.7),
+    ):
         make = lambda rounds, seed, d=dim, a=low, b=high: bernoulli(d, a, b, rounds, seed)  # noqa: E731
         ends, assumed = (1000, 10_000), {"noise": 0.5, "reward_range": (0.0, 1.0)}
         name = f"within, 0/1 d={dim} p={low}-{high}"

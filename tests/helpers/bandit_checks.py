@@ -104,7 +104,8 @@ def check_times(case: Case) -> None:
         refused(agent, agent.update, decision, 0.5, times=2)
         agent.update(decision, 0.5, times=1)
         return
-    plain = taken(case.cls, {"tight": False, "rewards_within": None})  # means say less of forecasts than rewards
+    # The mean of m rounds says less of forecasts than m rewards.
+    plain = taken(case.cls, {"tight": False, "rewards_within": None})
     for m in (1, 2, 7, 60):
         one, many = case.make(**plain), case.make(**plain)
         for agent in (one, many):

@@ -202,7 +202,8 @@ def test_a_quarter_of_the_noise_is_found_out(cell):
 
 
 @pytest.mark.parametrize(
-    "cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta", "within, 0/1 p<.1", "within, 0/1 d=1"]
+    "cell",
+    ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta", "within, 0/1 p<.1", "within, 0/1 d=1"],
 )
 def test_half_of_the_radii_is_too_little(cell):
     with warnings.catch_warnings():
