@@ -137,6 +137,28 @@ def coins():
     return found
 
 
+def within():
+    """Rewards 0 or 1, told that every reward is in [0, 1], beside the sets without that."""
+    found = {}
+    for dim, low, high in (
+        (5, 0.01, 0.03),
+        (20, 0.01, 0.03),
+        (5, 0.97, 0.99),
+        (20, 0.1, 0.3),
+        (20, 0.3, 0.7),
+    ):
+        make = lambda rounds, seed, d=dim, a=low, b=high: bernoulli(d, a, b, rounds, seed)  # noqa: E731
+        ends, assumed = (1000, 10_000), {"noise": 0.5, "reward_range": (0.0, 1.0)}
+        name = f"within, 0/1 d={dim} p={low}-{high}"
+        found[name] = {
+            "ends": list(ends),
+            "without": middle(make, ends, **assumed),
+            "within": middle(make, ends, rewards_within=(0.0, 1.0), **assumed),
+        }
+        print(name, found[name], flush=True)
+    return found
+
+
 def uneven():
     """Features whose sizes fall like .8^i and .5^i, the norm as it is, 10 and 100 times too large."""
     found = {}
@@ -210,7 +232,7 @@ def soon():
     return {"soon": found}
 
 
-PARTS = {f.__name__: f for f in (cancer, digits, spheres, coins, uneven, soon, long, travel)}
+PARTS = {f.__name__: f for f in (cancer, digits, spheres, coins, within, uneven, soon, long, travel)}
 
 
 def main():

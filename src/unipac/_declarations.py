@@ -75,6 +75,15 @@ Misspecification = Converted[float | Sequence[float], float]
 """One number or several; the attribute is the one in force."""
 
 
+def rewards_within() -> Any:
+    """Between which numbers every reward lies."""
+    words = (
+        "(low, high) between which every reward lies, if known: others are refused, and certificates are smaller where "
+        "rewards are near an end. ``reward_range`` is the same unless it is given"
+    )
+    return parameter(default=None, check=check.optional_range, words=words)
+
+
 def replan(default: str) -> Any:
     """When to plan anew."""
     words = 'when to plan anew: "always" before every episode, or "lazy"'

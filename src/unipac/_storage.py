@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "unipac"
-VERSION = 4
-READ = (2, 3, 4)
+VERSION = 5
+READ = (2, 3, 4, 5)
 """Versions that can be read; ``_versions`` converts the older ones to ``VERSION``."""
 
 UNFINISHED = ".unfinished"

@@ -2,7 +2,7 @@
 
 Nothing is checked here: the result is checked like a file of this version. ``CHANGES`` has what became of classes and
 parameters of version 2. Before version 4 there were no sets behind certificates: agents that may have such go on
-without them, and decide what they would have decided.
+without them, and decide what they would have decided. Before version 5 none was told between what rewards lie.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     """Why it cannot be converted; empty if it can."""
 
 
-WITHOUT_SETS = {"tight": False, "blocks": 1, "misspecification": 0.0}
+WITHOUT_SETS = {"tight": False, "blocks": 1, "misspecification": 0.0, "rewards_within": None}
 NO_SETS = {"rows": (0, 0, 0), "factor": (0, 0, 0), "sums": (0, 4), "counts": (0, 3), "status": (0,)}
 COUNTS = ("counts", "status")
 ROUNDS = {"horizon": "total_rounds"}

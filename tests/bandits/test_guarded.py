@@ -116,6 +116,8 @@ def test_with_sets_it_certifies_as_the_pseudo_code(dim, kind):
     [
         {"misspecification": 0.05},
         {"reward_range": (0.0, 1.0)},
+        {"rewards_within": (0.0, 1.0)},
+        {"rewards_within": (-0.2, 1.0), "reward_range": (0.0, 0.9), "blocks": 2},
         {"misspecification": 0.3, "reward_range": (0.0, 1.0)},
         {"blocks": 3},
         {"blocks": 3, "misspecification": 0.05, "reward_range": (0.0, 1.0)},
@@ -130,7 +132,7 @@ def test_blocks_and_misspecification_as_in_the_pseudo_code(more):
     common = {"noise": 0.5, "regularization": 2.0, "delta": 0.1, "norm": 1.2, "gate": 0.5, **more}
     agent = unipac.Guarded(unipac.LinUCB(dim), **common)
     judge = judges.Guarded(dim, judges.Index(dim, radius="constant", alpha=1.0), **common)
-    low, high = more.get("reward_range") or (-np.inf, np.inf)
+    low, high = agent.reward_range or (-np.inf, np.inf)
     theta = rng.uniform(0, 1, dim) / 2.5
     for _ in range(90):
         X = np.zeros((5, m, dim // m))

@@ -30,10 +30,10 @@ def test_decides_as_the_pseudo_code(rounds, variant, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("variant", TIGHT)
-@pytest.mark.parametrize("reward_range", [None, (-1.0, 1.0)])
-def test_with_sets_it_decides_and_certifies_as_the_pseudo_code(reward_range, variant, kind):
+@pytest.mark.parametrize("told", [{}, {"reward_range": (-1.0, 1.0)}, {"rewards_within": (0.0, 1.0)}], ids=str)
+def test_with_sets_it_decides_and_certifies_as_the_pseudo_code(told, variant, kind):
     number = 8 + [*TIGHT].index(variant)
-    by_a = levelled.check_tight_run(TIGHT[variant], kind, number, 120, reward_range=reward_range)
+    by_a = levelled.check_tight_run(TIGHT[variant], kind, number, 120, **told)
     assert by_a > 10 or variant == "determinant" or kind != "unit"
 
 

@@ -7,10 +7,11 @@ import pytest
 
 import unipac
 from helpers.judges.sets import Block, Sets
-from unipac.bandits.sets import certify, kernels, learning, state
-from unipac.linalg import ridge, triangle
+from helpers.sets import C, action, workspace
+from unipac.bandits.sets import certify, kernels, learning, memory as packed, state
+from unipac.linalg import triangle
 
-NOISE, NORM, SHARE, C_LAMBDA = 0.5, 1.3, 3 * 0.05 / 16, 0.7
+NOISE, NORM, SHARE = 0.5, 1.3, 3 * 0.05 / 16
 NEAR = {"rel": 1e-10, "abs": 1e-12}
 
 
@@ -20,12 +21,7 @@ def made(m, d, zetas, reward_range, noise=NOISE, norm=NORM):
         reward_range=reward_range, misspecification=zetas,
     )  # fmt: skip
     memory = state.empty(m * d, m, rules)
-    return rules, kernels.unpacked(memory)[0], memory
-
-
-def workspace(n, sets):
-    m, d, _ = sets.rows.shape
-    return kernels.unpacked_work(np.zeros(kernels.room(n, m, d)), n, sets)
+    return rules, packed.unpacked(memory)[0], memory
 
 
 def learn(sets, rules, x, y, times=1, late=False):
@@ -40,30 +36,6 @@ def judge_of(m, d, rules, zetas):
     assert judge.blocks[0].lam == pytest.approx(rules.regularization, rel=1e-15)
     assert judge.blocks[0].log_share == pytest.approx(rules.log_share, rel=1e-15)
     return judge
-
-
-def action(rng, m, d):
-    x = np.zeros(m * d)
-    b = int(rng.integers(m))
-    x[b * d : (b + 1) * d] = rng.standard_normal(d)
-    return x / max(np.linalg.norm(x), 1)
-
-
-class C:
-    """A regression of all data with a radius, dense, and the rows of a stack for the kernels."""
-
-    def __init__(self, dim, radius):
-        self.rows, self.radius = np.zeros((1, dim, dim + 2)), radius
-        ridge.reset(self.rows[0], C_LAMBDA)
-        self.gram, self.b = C_LAMBDA * np.eye(dim), np.zeros(dim)
-
-    def learn(self, x, y, times):
-        ridge.add(self.rows[0], x, y, float(times), np.empty(len(x) + 2))
-        self.gram, self.b = self.gram + times * np.outer(x, x), self.b + times * y * x
-
-    def __call__(self, v):
-        solved = np.linalg.solve(self.gram, v)
-        return float(self.b @ solved) + self.radius * math.sqrt(max(float(v @ solved), 0.0))
 
 
 @pytest.mark.nojit
@@ -92,7 +64,7 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
             X[3] *= 1e-7
             X[4] = X[0] if t % 2 else 0.0
             out = np.empty((4, 5))
-            certify.bound_all(memory, np.zeros(kernels.room(5, m, d)), c.rows, 0, c.radius, 0, X, out)
+            certify.bound_all(memory, np.zeros(packed.room(5, m, d)), c.rows, 0, c.radius, 0, X, out)
             np.testing.assert_allclose(out[2], [judge.ucb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(out[3], [judge.lcb(x, c) for x in X], rtol=1e-10, atol=1e-12)
             kernels.look(sets, X, work)
@@ -105,10 +77,10 @@ def test_bounds_and_certificates_are_those_of_stored_data(m, d, reward_range, ze
                     found = certify.certificate(sets, rules, c.rows, 0, c.radius, X, k, low, most, work)
                     assert found == pytest.approx(min(right, most), **NEAR)
     for b, block in enumerate(judge.blocks):
-        assert sets.counts[b, kernels.STEP] > 0  # the scale has moved
-        assert sets.sums[b, kernels.EXCESS] == pytest.approx(block.E, rel=1e-10)
-        assert sets.sums[b, kernels.RADIUS_B] ** 2 == pytest.approx(max(block.squared_b(), 0.0), rel=1e-10)
-        assert sets.sums[b, kernels.RADIUS_A] == pytest.approx(block.radius_a(), rel=1e-10)
+        assert sets.counts[b, packed.STEP] > 0  # the scale has moved
+        assert sets.sums[b, packed.EXCESS] == pytest.approx(block.E, rel=1e-10)
+        assert sets.sums[b, packed.RADIUS_B] ** 2 == pytest.approx(max(block.squared_b(), 0.0), rel=1e-10)
+        assert sets.sums[b, packed.RADIUS_A] == pytest.approx(block.radius_a(), rel=1e-10)
 
 
 def test_the_excess_is_what_the_best_parameter_leaves():
@@ -128,7 +100,7 @@ def test_the_excess_is_what_the_best_parameter_leaves():
         learn(sets, rules, x, y, 1, False)
         judge.learn(x, y)
     assert clipped > 5
-    assert sets.sums[0, kernels.EXCESS] == pytest.approx(judge.identity(), rel=1e-10)
+    assert sets.sums[0, packed.EXCESS] == pytest.approx(judge.identity(), rel=1e-10)
     assert mutant != pytest.approx(judge.identity(), rel=1e-3)  # the control
 
 
@@ -143,7 +115,7 @@ def test_many_rounds_at_once_are_so_many_rounds():
                 learn(sets, rules, x, y, times, False)
     for field in ("rows", "factor", "sums"):
         np.testing.assert_allclose(getattr(whole[1], field), getattr(parts[1], field), rtol=1e-9, atol=1e-9)
-    assert whole[1].counts[0, kernels.STEP] == parts[1].counts[0, kernels.STEP] > 3
+    assert whole[1].counts[0, packed.STEP] == parts[1].counts[0, packed.STEP] > 3
 
 
 def test_so_many_rounds_that_widths_are_lost_are_left_out():
@@ -152,7 +124,7 @@ def test_so_many_rounds_that_widths_are_lost_are_left_out():
     learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**17, False)
     np.testing.assert_array_equal(memory, before)
     learn(sets, rules, np.array([0.6, 0.8]), 0.3, 10**9, False)
-    assert sets.sums[0, kernels.COUNT] == 1e9
+    assert sets.sums[0, packed.COUNT] == 1e9
 
 
 def test_a_late_reward_ends_b_for_its_block_alone():
@@ -161,9 +133,9 @@ def test_a_late_reward_ends_b_for_its_block_alone():
         learn(sets, rules, np.array(x), 0.3, 1, late)
     for _ in range(200):
         learn(sets, rules, np.array([1.0, 0, 0, 0]), 0.3, 1, False)
-    assert sets.counts[:, kernels.LATE].tolist() == [1, 0]
-    assert sets.sums[0, kernels.RADIUS_B] == kernels.NOWHERE
-    assert sets.sums[1, kernels.RADIUS_B] < 10
+    assert sets.counts[:, packed.LATE].tolist() == [1, 0]
+    assert sets.sums[0, packed.RADIUS_B] == kernels.NOWHERE
+    assert sets.sums[1, packed.RADIUS_B] < 10
     out = np.empty((4, 2))
     certify.bound_all(
         memory, np.zeros(99), C(4, 0.0).rows, 0, 1e9, 0, np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]]), out
@@ -212,12 +184,12 @@ def test_one_direction_a_million_times():
     X = np.array([[0.6, 0.8], [0.8, -0.6]])
     kernels.look(sets, X, work)
     for k, eigenvalue in enumerate((lam + n, lam)):
-        assert work.values[k, kernels.WIDTH2] == pytest.approx(1 / eigenvalue, rel=1e-9)
+        assert work.values[k, packed.WIDTH2] == pytest.approx(1 / eigenvalue, rel=1e-9)
         g2 = kernels._solved2(sets.rows, 0, work.images, k)
         assert g2 == pytest.approx(1 / eigenvalue**2, rel=1e-9)
-    scale = sets.sums[0, kernels.SCALE]
-    assert sets.sums[0, kernels.LOGDET] == pytest.approx(math.log1p(n / scale), rel=1e-10)
-    assert sets.sums[0, kernels.EXCESS] == pytest.approx(0.01 * math.log1p(n / lam), rel=1e-9)
+    scale = sets.sums[0, packed.SCALE]
+    assert sets.sums[0, packed.LOGDET] == pytest.approx(math.log1p(n / scale), rel=1e-10)
+    assert sets.sums[0, packed.EXCESS] == pytest.approx(0.01 * math.log1p(n / lam), rel=1e-9)
 
 
 def test_restored_sets():
@@ -231,7 +203,7 @@ def test_restored_sets():
     for _ in range(300):
         x, y = action(rng, 2, 3), float(rng.random())
         for held in (memory, again):
-            learn(kernels.unpacked(held)[0], rules, x, y)
+            learn(packed.unpacked(held)[0], rules, x, y)
     for a, b in zip(state.saved(again), state.saved(memory), strict=True):
         np.testing.assert_array_equal(a, b)
     for name, value in (
@@ -276,9 +248,9 @@ def test_the_judge_refuses_another_radius():
         x = action(rng, 1, 3)
         learn(sets, rules, x, 0.2, 1, False)
         judge.learn(x, 0.2)
-    assert sets.sums[0, kernels.RADIUS_B] / 2 != pytest.approx(math.sqrt(judge.squared_b()), rel=1e-2)
+    assert sets.sums[0, packed.RADIUS_B] / 2 != pytest.approx(math.sqrt(judge.squared_b()), rel=1e-2)
     first = NOISE * math.sqrt(np.linalg.slogdet(judge.sigma() / judge.lam)[1] + 2 * rules.log_share)
-    assert sets.sums[0, kernels.RADIUS_A] != pytest.approx(first, rel=1e-2)
+    assert sets.sums[0, packed.RADIUS_A] != pytest.approx(first, rel=1e-2)
 
 
 MADE = {
@@ -289,7 +261,7 @@ MADE = {
 
 
 def has_ended(agent):
-    return bool(kernels.unpacked(agent.state.sets)[0].counts[0, kernels.LATE])
+    return bool(packed.unpacked(agent.state.sets)[0].counts[0, packed.LATE])
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -377,13 +349,16 @@ def test_factors_of_blocks_make_the_same_choices(name, tight, tmp_path):
         looped.choose(np.ones((2, m * w)) / 4)
 
 
+@pytest.mark.parametrize("within", [None, (0.0, 1.0)])
 @pytest.mark.parametrize("blocks", [1, 2])
 @pytest.mark.parametrize("name", ["Guarded", "NestedOFUL", "OFUL"])
-def test_shares_add_up_to_delta(name, blocks):
-    """A, B (each over all blocks), C and, where there are levels, those: δ_l/(l(l + 1)) over all l."""
-    agent = BLOCKS[name](4, blocks=blocks, delta=0.08)
-    rules = kernels.unpacked(agent.state.sets)[1]
-    of_sets = 2 * blocks * math.exp(-rules.log_share)
+def test_shares_add_up_to_delta(name, blocks, within):
+    """A, B, perhaps weighted B (over all blocks), C and, where there are levels, those: δ_l/(l(l + 1)) over all l."""
+    agent = BLOCKS[name](4, blocks=blocks, delta=0.08, rewards_within=within)
+    rules = packed.unpacked(agent.state.sets)[1]
+    of_forecasts = (1 if within is None else 2) * blocks * math.exp(-rules.forecast_share)
+    assert of_forecasts == pytest.approx(blocks * math.exp(-rules.log_share), rel=1e-12)
+    of_sets = blocks * math.exp(-rules.log_share) + of_forecasts
     if name == "Guarded":
         others = agent._rules.delta + agent._rules.outer
     else:

@@ -34,7 +34,7 @@ def test_bandits(case, lies):
         decision = agent.choose(bandit_checks.offered(case, t))
         agree(decision.certified, decision.certificate)
         assert agent.certified == decision.certified <= before
-        agent.update(decision, reward=1e3 * (-1) ** t if lies else 0.1)
+        agent.update(decision, reward=bandit_checks.far_off(agent, t) if lies else 0.1)
     if not lies:
         agree(agent.certified, agent.play(case.instance, rounds=1, seed=3).certificate)
         agent.play(case.instance, rounds=BEYOND, seed=3)

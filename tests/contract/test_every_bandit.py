@@ -58,7 +58,7 @@ def test_what_is_not_certified_has_no_certificate(case):
     for t in range(40):
         decision = agent.choose(bandit_checks.offered(case, t))
         assert decision.certified or math.isnan(decision.certificate)
-        agent.update(decision, reward=1e3 * (-1) ** t)
+        agent.update(decision, reward=bandit_checks.far_off(agent, t))
 
 
 @REFUTED

@@ -104,7 +104,8 @@ def check_times(case: Case) -> None:
         refused(agent, agent.update, decision, 0.5, times=2)
         agent.update(decision, 0.5, times=1)
         return
-    plain = taken(case.cls, {"tight": False})  # the mean of m rounds says less of forecasts than m rewards
+    # The mean of m rounds says less of forecasts than m rewards.
+    plain = taken(case.cls, {"tight": False, "rewards_within": None})
     for m in (1, 2, 7, 60):
         one, many = case.make(**plain), case.make(**plain)
         for agent in (one, many):
@@ -240,6 +241,12 @@ def check_ids(case: Case, folder: Path) -> None:
         agent.update(decision, 0.1)
         refused(agent, agent.update, decision, 0.1)
     check(len(set(ids)) == len(ids), "an id was used twice")
+
+
+def far_off(agent: Any, t: int) -> float:
+    """A reward that fits no assumption, but that the agent takes."""
+    low, high = getattr(agent, "rewards_within", None) or (-1e3, 1e3)
+    return float(low if t % 2 else high)
 
 
 @promise

@@ -94,6 +94,7 @@ MAKERS = {
     "linucb": lambda: bandit(unipac.LinUCB(2, alpha=0.5)),
     "disjoint_linucb": lambda: bandit(unipac.DisjointLinUCB(2, n_actions=3, alpha=0.5)),
     "guarded": lambda: bandit(unipac.Guarded(unipac.LinUCB(2), noise=0.1, gate=0.5)),
+    "oful_within": lambda: bandit(unipac.OFUL(2, noise=0.5, rewards_within=(-0.9, 5.0))),
     "lints": lambda: bandit(unipac.LinTS(2, noise=0.1)),
     "nested_flute": lambda: episodic(
         unipac.NestedFLUTE(FEATURES, horizon=2, replan="lazy", bonus_scale=0.01)

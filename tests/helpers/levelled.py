@@ -84,6 +84,7 @@ def check_tight_run(variant, kind, number, rounds, **more):
     case = 5 * number + KINDS.index(kind)
     rng = np.random.default_rng(case)
     dim, lam, noise = [1, 2, 3, 5, 8][case % 5], [0.1, 1.0, 4.0][case % 3], [0.1, 1.0][case % 2]
+    noise = 0.5 if "rewards_within" in more else noise
     common = {"noise": noise, "regularization": lam, "delta": 0.1, "norm": 1.2}
     agent = agent_class(dim, **arguments, **common, **more)
     single, scale = rule == "single", agent.bonus_scale
@@ -92,11 +93,14 @@ def check_tight_run(variant, kind, number, rounds, **more):
     judge = FastNaiveAgent(dim, rule, radius, **{**common, "delta": share if single else 0.05})
     low, high = agent.reward_range or (-math.inf, math.inf)
     sets = Sets(
-        dim, 3 * 0.1 / (8 if single else 16), noise=noise, norm=1.2, regularization=lam, low=low, high=high
-    )
+        dim, 3 * 0.1 / (8 if single else 16), noise=noise, norm=1.2, regularization=lam, low=low, high=high,
+        within=agent.rewards_within,
+    )  # fmt: skip
     X = action_sets(rng, dim, rounds, 6, kind)
     theta = rng.standard_normal(dim)
     rewards = X @ theta / np.linalg.norm(theta) + noise * rng.standard_normal((rounds, 1))
+    if agent.rewards_within is not None:  # 0 or 1, mostly 0
+        rewards = (rng.random(rewards.shape) < 0.1 * np.abs(rewards)) * 1.0
     by_a = 0
     for t in range(rounds):
         decision = agent.choose(X[t])
@@ -134,7 +138,7 @@ def check_tight_run(variant, kind, number, rounds, **more):
         assert decision.certificate == pytest.approx(certificate, abs=1e-7)
         agent.update(decision, rewards[t, k])
         judge.add(X[t, k], rewards[t, k], decision.level)
-        sets.learn(X[t, k], rewards[t, k])
+        sets.learn(X[t, k], rewards[t, k], c=c)
     assert agent.consistent
     return by_a
 

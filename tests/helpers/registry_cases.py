@@ -133,6 +133,7 @@ def bandit_cases(cls: type[Any], label: str | None = None) -> list[Case]:
         {"radius": "mixture"},
         {"radius": "ball"},
         {"reward_range": (-0.5, 0.5)},
+        {"rewards_within": (-6.0, 6.0)},
     )
     with_actions = dataclasses.replace(
         case,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unipac
-from unipac.bandits.sets import kernels
+from unipac.bandits.sets import memory
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def test_the_excess_after_a_million_rounds():
     y = (rng.random(ROUNDS) < 0.3 * X[:, 0] + 0.5 * X[:, 1]) * 1.0
     agent = unipac.OFUL(2, noise=0.5, norm=0.6, reward_range=(0.0, 1.0))
     agent.absorb(X, y)
-    sets, rules = kernels.unpacked(agent.state.sets)
+    sets, rules = memory.unpacked(agent.state.sets)
     with localcontext() as context:
         context.prec = 50
         lam, one, zero = Decimal(rules.regularization), Decimal(1), Decimal(0)
@@ -38,5 +38,5 @@ def test_the_excess_after_a_million_rounds():
             excess += (value - forecast) ** 2 - error * error / grown
             a, b = a + f * error / grown, b + g * error / grown
             p, q, r = p - f * f / grown, q - f * g / grown, r - g * g / grown
-    assert sets.sums[0, kernels.COUNT] == ROUNDS
-    assert sets.sums[0, kernels.EXCESS] == pytest.approx(float(excess), rel=1e-9)
+    assert sets.sums[0, memory.COUNT] == ROUNDS
+    assert sets.sums[0, memory.EXCESS] == pytest.approx(float(excess), rel=1e-9)

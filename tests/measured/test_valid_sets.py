@@ -14,7 +14,7 @@ import pytest
 
 import unipac
 from unipac import metrics
-from unipac.bandits.sets import kernels, learning, state
+from unipac.bandits.sets import learning, memory, state
 from unipac.linalg import ridge, triangle
 
 pytestmark = pytest.mark.slow
@@ -52,6 +52,12 @@ CELLS = {
     "means of 1000": ("signs", 3, {"times": 1000}, 40),
     "late, in order": ("signs", 3, {"late": 6}, 80),
     "absorbed first": ("signs", 3, {"absorbed": 50}, 60),
+    "within, 0/1 d=1": ("bernoulli", 1, {"p": (0.005, 0.1), "within": (0.0, 1.0)}, 150),
+    "within, 0/1 p<.1": ("bernoulli", 3, {"p": (0.005, 0.1), "within": (0.0, 1.0)}, 150),
+    "within, 0/1 p~.5": ("bernoulli", 3, {"p": (0.3, 0.7), "within": (0.0, 1.0)}, 80),
+    "within, 0/1 p>.9": ("bernoulli", 3, {"p": (0.9, 0.995), "within": (0.0, 1.0)}, 150),
+    "within, beta p<.2": ("beta", 3, {"p": (0.02, 0.2), "within": (0.0, 1.0)}, 100),
+    "within, means of 7": ("bernoulli", 3, {"p": (0.005, 0.1), "within": (0.0, 1.0), "times": 7}, 60),
 }
 """Kind of reward, dimension, what is special, and rounds."""
 MAKERS = {
@@ -63,7 +69,7 @@ MAKERS = {
 
 def offered(rng, theta, agent, d, m, p):
     """Four actions, each in one of m blocks; with ``p`` such that all means lie within."""
-    sets, _ = kernels.unpacked(agent.state.sets)
+    sets, _ = memory.unpacked(agent.state.sets)
     w = d // m
     X = np.zeros((4, d))
     for i in range(4):
@@ -100,6 +106,7 @@ def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS, part=1.0
         theta /= np.linalg.norm(theta)
         assumed = {"delta": delta, "noise": noise * told, "norm": 1.0, "action_norm": np.sqrt(2), "blocks": m}
         assumed |= {"misspecification": zeta * told_zeta, "regularization": 0.5}
+        assumed["rewards_within"] = more.get("within")
         agent = MAKERS[name](d, **assumed, **({"reward_range": (0.0, 1.0)} if p else {}))
         if "absorbed" in more:
             X = rng.standard_normal((more["absorbed"], d))
@@ -128,7 +135,7 @@ def failing_runs(name, cell, delta, told=1.0, told_zeta=1.0, runs=RUNS, part=1.0
 
 def estimate(agent, m):
     """θ̂ of all blocks."""
-    sets, _ = kernels.unpacked(agent.state.sets)
+    sets, _ = memory.unpacked(agent.state.sets)
     w = sets.rows.shape[1]
     return np.concatenate(
         [np.linalg.solve(np.triu(rows[:, 1 : w + 1]), rows[:, w + 1]) for rows in sets.rows]
@@ -136,21 +143,24 @@ def estimate(agent, m):
 
 
 def inside(agent, theta, part):
-    """Whether the parameter is in A, B and C of a guard, with a part of their radii."""
-    sets, rules = kernels.unpacked(agent.state.sets)
+    """Whether the parameter is in A, B, weighted B and C of a guard, with a part of their radii."""
+    sets, rules = memory.unpacked(agent.state.sets)
     w = sets.rows.shape[1]
     zeta = agent.misspecification
     found = ridge.distance(agent.state.levels.rows[0], theta) <= part * (
         agent.state.levels.beta[0] + zeta * np.sqrt(agent.rounds)
     )
     for b, (rows, sums) in enumerate(zip(sets.rows, sets.sums, strict=True)):
-        own, R, e = theta[b * w : (b + 1) * w], np.triu(rows[:, 1 : w + 1]), sums[kernels.MIX]
+        own, R, e = theta[b * w : (b + 1) * w], np.triu(rows[:, 1 : w + 1]), sums[memory.MIX]
         z = (rows[:, w + 1] - e * (rows[:, w + 2] if rows.shape[1] > w + 2 else 0.0)) / (1 - e)
-        found &= np.linalg.norm(z - R @ own) <= part * sums[kernels.RADIUS_B]
+        found &= np.linalg.norm(z - R @ own) <= part * sums[memory.RADIUS_B]
         noise = R.T @ (rows[:, w + 1] - R @ own) + rules.regularization * own
         below = np.concatenate((noise, np.zeros(triangle.columns(w))))
-        most = sums[kernels.RADIUS_A] + zeta * np.sqrt(sums[kernels.COUNT])
+        most = sums[memory.RADIUS_A] + zeta * np.sqrt(sums[memory.COUNT])
         found &= triangle.inverse_norm(sets.factor[b], below) <= part * most
+    for b, (rows, sums) in enumerate(zip(sets.weighted, sets.weighted_sums, strict=True)):
+        own = theta[b * w : (b + 1) * w]
+        found &= ridge.distance(rows, own) <= part * sums[memory.WEIGHTED_RADIUS]
     return bool(found)
 
 
@@ -191,7 +201,10 @@ def test_a_quarter_of_the_noise_is_found_out(cell):
     assert metrics.binomial_upper_tail(failures, RUNS, 0.1) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("cell", ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta"])
+@pytest.mark.parametrize(
+    "cell",
+    ["gauss d=2", "signs d=6", "0/1 p~.5", "two blocks", "zeta", "within, 0/1 p<.1", "within, 0/1 d=1"],
+)
 def test_half_of_the_radii_is_too_little(cell):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -241,7 +254,7 @@ def late_attack(d, in_order, runs=100):
             if not in_order:
                 agent.update(first, theta[i] + eta)
             failed |= not agent._covers(theta, None)
-        ended += int(kernels.unpacked(agent.state.sets)[0].counts[0, kernels.LATE])
+        ended += int(memory.unpacked(agent.state.sets)[0].counts[0, memory.LATE])
         wrong += failed
     return wrong, ended
 
@@ -267,8 +280,8 @@ def ratios(sets, rules, theta):
     R, z = np.triu(rows[:, 1 : w + 1]), rows[:, w + 1]
     noise = R.T @ (z - R @ theta) + rules.regularization * theta
     below = np.concatenate((noise, np.zeros(triangle.columns(w))))
-    a = triangle.inverse_norm(sets.factor[0], below) / sums[kernels.RADIUS_A]
-    return a, float(np.linalg.norm(z - R @ theta) / sums[kernels.RADIUS_B])
+    a = triangle.inverse_norm(sets.factor[0], below) / sums[memory.RADIUS_A]
+    return a, float(np.linalg.norm(z - R @ theta) / sums[memory.RADIUS_B])
 
 
 def alone(d, seed, noise=1.0):
@@ -278,8 +291,8 @@ def alone(d, seed, noise=1.0):
     theta /= np.linalg.norm(theta)
     assumed = {"noise": noise, "norm": 1.0, "regularization": 0.5, "action_norm": 1.0, "reward_range": None}
     rules = state.make_rules(d, 1, 0.5, **assumed)
-    sets, _ = kernels.unpacked(state.empty(d, 1, rules))
-    return rng, theta, rules, sets, kernels.unpacked_work(np.zeros(kernels.room(1, 1, d)), 1, sets)
+    sets, _ = memory.unpacked(state.empty(d, 1, rules))
+    return rng, theta, rules, sets, memory.unpacked_work(np.zeros(memory.room(1, 1, d)), 1, sets)
 
 
 @pytest.mark.parametrize("d", [1, 2, 6])

@@ -159,6 +159,23 @@ def test_no_rounds_one_action_and_huge_weights():
     assert huge.upper(0.05) == 1.0
 
 
+def test_without_overlap_nothing_is_concluded_from_weights_of_zero():
+    """The policy takes what the log never took: unless a largest weight is announced, weights of 0 bound nothing.
+
+    The family of bets that small weights would win is then left out. Control: an announcement that is not true, as
+    1/p has no bound here, rules out what such an action may earn.
+    """
+    weights, rewards = np.zeros(2000), np.zeros(2000)
+    for arguments, honest in (({}, True), ({"largest_weight": 2.0}, False)):
+        alone = RunningMean(reward_range=(0, 1), **arguments)
+        alone.add(weights, rewards)
+        assert (alone.interval(0.05) == (0.0, 1.0)) == honest
+        assert (alone.upper(0.05) >= 0.9) == honest
+        both = RunningMean(reward_range=(0, 1), difference=True, **arguments)
+        both.add(weights, rewards, np.ones(2000))
+        assert (both.upper(0.05) >= 0.9) == honest  # what was decided earns 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

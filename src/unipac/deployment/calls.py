@@ -129,7 +129,7 @@ def restart(d: Deployment) -> None:
 def absorb(d: Deployment, actions: ArrayLike, rewards: ArrayLike, noise: ArrayLike | None) -> None:
     """As ``Deployment.absorb``."""
     agent = d._agent
-    X, y = logged_rounds(actions, rewards, agent.dim, agent.action_norm)
+    X, y = logged_rounds(agent, actions, rewards)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape).tolist()
     with d._lock:
         begin(d)
@@ -181,7 +181,8 @@ def compare(d: Deployment, name: str, policy: Any, reward_range: Sequence[float]
     with d._lock:
         begin(d)
         told = comparing.told(policy)
-        given = d._agent.reward_range if reward_range is None else reward_range
+        own = getattr(d._agent, "rewards_within", None) or d._agent.reward_range
+        given = own if reward_range is None else reward_range
         known = d._comparisons.policies.get(name)
         if known is None:
             check.require(given is not None, "reward_range", "two numbers: the agent has none", None)

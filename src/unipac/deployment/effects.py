@@ -17,6 +17,7 @@ from unipac._atomic import Change
 from unipac._inputs import floats
 from unipac.bandits.protocol import play
 from unipac.bandits.protocol.changes import taken_over, twin_of
+from unipac.bandits.protocol.inputs import checked_reward
 from unipac.deployment import comparing, holding, linearity
 from unipac.deployment.drift import alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry, chained
@@ -66,6 +67,7 @@ def reward(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 def rewarded(d: Deployment, key: Label, entry: Entry, value: float) -> list[Change]:
     """As ``reward``, for checked arguments."""
+    checked_reward(d._agent, value, "value")
     d._comparisons.check_reward("value", value)
     new = Entry(*entry[:4], value)
     if d.window is not None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from unipac import _checks as check
 from unipac.bandits.protocol.agent import BanditAgent
+from unipac.bandits.protocol.inputs import checked_reward
 from unipac.deployment.log import reward_value
 from unipac.features.maps import Features
 
@@ -52,6 +53,8 @@ def checked(
         fits = isinstance(features, Features) and features.dim == agent.dim
         check.require(fits, "features", f"a map of unipac.features with dim {agent.dim}", features)
     seconds = window.total_seconds() if isinstance(window, timedelta) else window
+    if seconds is not None and default is not None:
+        checked_reward(agent, default, "default")  # it is learned as a reward
     share = _below_one("holdout", holdout)
     if seed is None:
         seed = secrets.randbits(53) if share > 0.0 else 0  # JSON has integers of 53 bits everywhere

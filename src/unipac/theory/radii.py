@@ -117,6 +117,25 @@ def forecast(
     return math.sqrt(squared) if squared >= 0.0 else math.nan
 
 
+def pair_variance(lower: float, upper: float, forecast: float) -> float:
+    """By which v the squared error of a forecast may be divided, of a reward in [0, 1] whose mean is within bounds.
+
+    E exp{[(y − p)² − (y − q)²]/(2v)} ≤ 1 for every reward y in [0, 1] with a mean p from ``lower`` to ``upper`` and
+    the forecast q, also within them: v = h(1 − h) − (1 − 2h)(h − q)/3 with h = ``upper`` if that is at most 1/2, the
+    same of 1 − y if ``lower`` is at least 1/2, and else 1/4 (Lemma 4 of ``docs/theory/sets.md``).
+
+    >>> pair_variance(lower=0.0, upper=0.1, forecast=0.02)   # 0.1 · 0.9 − 0.8 · 0.08/3
+    0.068667
+    """
+    low = check.real("lower", lower)
+    check.require(0.0 <= low <= 1.0, "lower", "from 0 to 1", lower)
+    high = check.real("upper", upper)
+    check.require(low <= high <= 1.0, "upper", f"from lower = {low:g} to 1", upper)
+    q = check.real("forecast", forecast)
+    check.require(low <= q <= high, "forecast", f"from {low:g} to {high:g}", forecast)
+    return _pair_variance(low, high, q)
+
+
 def level_delta(delta: float, level: int) -> float:
     """The share δ_l = δ/(l(l+1)) of level l; the shares of all levels add up to δ.
 
@@ -210,3 +229,9 @@ def _forecast(
     bias = count * zeta**2 / mix if mix > 0.0 else 0.0
     total += (bias + 2.0 * noise**2 * log_share) / rest
     return total + (excess + 2.0 * mix * cross - mix**2 * squares) / rest**2
+
+
+def _pair_variance(lower: float, upper: float, forecast: float) -> float:
+    h, q = (upper, forecast) if upper <= 1.0 - lower else (1.0 - lower, 1.0 - forecast)
+    h = max(h, q)  # equal up to rounding, if q is within the bounds
+    return h * (1.0 - h) - (1.0 - 2.0 * h) * (h - q) / 3.0 if h <= 0.5 else 0.25

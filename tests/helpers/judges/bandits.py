@@ -132,6 +132,7 @@ class Guarded:
     def __init__(
         self, d, heuristic, *, delta=0.05, noise=1.0, norm=1.0, regularization=1.0, action_norm=1.0, gate=16.0,
         first_width=False, tight=True, misspecification=0.0, blocks=1, reward_range=None,
+        rewards_within=None,
     ):  # fmt: skip
         self.d, self.heuristic, self.gate = d, heuristic, gate
         self.delta, self.R, self.S, self.L = delta, noise, norm, action_norm
@@ -143,9 +144,9 @@ class Guarded:
         self.index, self.explored, self.under = 0, {}, self.zetas[0]
         if tight:
             told = {"noise": noise, "norm": norm, "regularization": regularization, "blocks": blocks}
-            low, high = reward_range or (-math.inf, math.inf)
-            point = self.zetas[-1] > 0
-            self.sets = Sets(d, 3 * delta / 16, zeta=self.zetas[0], low=low, high=high, point=point, **told)
+            low, high = reward_range or rewards_within or (-math.inf, math.inf)
+            told |= {"point": self.zetas[-1] > 0, "within": rewards_within}
+            self.sets = Sets(d, 3 * delta / 16, zeta=self.zetas[0], low=low, high=high, **told)
         self.first_width = first_width  # the width test before the elimination: for the comparison only
 
     def open_until(self, level):
@@ -236,7 +237,7 @@ class Guarded:
         if self.sets is not None:
             while self.sets.contradicted(x, self.by_c, self.S * self.L) and self.next():
                 pass
-            self.sets.learn(x, y)
+            self.sets.learn(x, y, c=self.by_c)
             while self.sets.refuted() and self.next():
                 pass
         self.all.add(x, y)

@@ -11,8 +11,7 @@
     certificate: least of 2SL, max_y bound on ⟨θ*, y−x⟩ by A, B (3δ/16 each), C (δ/8) bandits.sets.certify.certificate
       and, for every closed level that eliminated: max_{y ∈ A_l} ⟨θ_l, y−x⟩ + b_l ‖y−x‖bandits.guarded.kernels.verdict
 
-A level learns from rounds chosen before their rewards are seen: its set is valid at all times. Mistakes above ε are
-confined to the first g d 4^l* rounds and the explored ones (proof: ``docs/agents/guarded.md``).
+A level learns from rounds chosen before their rewards are seen: its set is valid at all times (``docs/agents``).
 """
 
 from __future__ import annotations
@@ -68,6 +67,7 @@ class Guarded(BanditAgent):
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
     misspecification: declare.Misspecification = declare.misspecification()
+    rewards_within: tuple[float, float] | None = declare.rewards_within()
 
     @classmethod
     def made_for(

@@ -21,9 +21,10 @@ from unipac.bandits.guarded.learning import Rules, _scratch, closed_levels, cove
 from unipac.bandits.levelled import kernels as single
 from unipac.bandits.levelled.confidence import Confidence, set_radii as set_own_radii
 from unipac.bandits.protocol.verdict import contradict
-from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets import kernels as tight, memory
 from unipac.bandits.sets.certify import certificate as tight_certificate, interval, move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.bandits.sets.weighted import learn as learn_weighted
 from unipac.linalg import levels as stack
 from unipac.linalg.blocks import block_of
 from unipac.linalg.fast import argmax, simd
@@ -211,12 +212,12 @@ def verdict(
     By the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those of the
     regression that gives the ucb. ``spare`` is scratch memory of the sets.
     """
-    return _verdict(levels, rules, tight.known(sets, spare, X.shape[0]), X, k, last, work)
+    return _verdict(levels, rules, memory.known(sets, spare, X.shape[0]), X, k, last, work)
 
 
 @inlined
 def _verdict(
-    levels: Levels, rules: Rules, known: tight.Open | None, X: Array, k: int, last: int, work: Work
+    levels: Levels, rules: Rules, known: memory.Open | None, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
     """As ``verdict``, with ``sets`` by name. If bounds refute the ζ in force, the answer is one under the next."""
     beta, zeta = levels.beta[0], 0.0
@@ -238,10 +239,9 @@ def _verdict(
             mean, width = work.means[k], math.sqrt(work.all_width2[k])
             ucb, lcb = mean + beta * width + zeta, mean - beta * width - zeta
             tight.look(known.sets, X, known.work)
-            upper, lower, by_sets = interval(known.sets, known.rules, X, k, k, known.work)
+            upper, lower, by_sets, center, own = interval(known.sets, known.rules, X, k, k, known.work)
             if by_sets < ucb:
-                mean = known.work.values[k, tight.MEAN]
-                width = math.sqrt(known.work.values[k, tight.WIDTH2])
+                mean, width = center, own
             ucb, lcb = min(min(ucb, upper), rules.high), max(max(lcb, lower), rules.low)
             refuted = known.sets.status[1] != 0 or contradict(lcb, ucb, reach)
             asks = refuted and known.sets.status[1] == 0 and tight.assume_next(known.sets, known.rules)
@@ -341,7 +341,7 @@ def play(
     bonus = np.empty(inner.beta.size)
     closed, rounds = closed_levels(levels.rows), levels.size[0]
     zeta = 0.0
-    known = tight.known(sets, spare, n)
+    known = memory.known(sets, spare, n)
     for t in range(rewards.shape[0]):
         X = actions[t] if actions.shape[0] > 1 else actions[0]
         if sets is not None:
@@ -367,10 +367,13 @@ def play(
         record.reward[t] = rewards[t, k]
         x, y = X[k], rewards[t, k]
         if sets is not None:
+            c = levels.beta[0]
             if record.zeta.size > 0:
                 record.zeta[t] = known.rules.zetas[known.sets.status[2]]
-                c = levels.beta[0]
                 move_on(known.sets, known.rules, levels.rows, once - 1, c, rounds, X, k, known.work)
+            if known.sets.weighted.shape[0] > 0:
+                behind = known.sets, known.rules, levels.rows, once - 1, c
+                learn_weighted(*behind, X, k, y, once, False, k, known.work)
             learn_sets(known.sets, known.rules, X, k, y, once, False, k, known.work)
         closed = learn(levels, closed, rounds, rules, x, y, level, once, work.all_width2[k], own)
         rounds += 1

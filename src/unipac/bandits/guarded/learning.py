@@ -15,9 +15,10 @@ import numpy as np
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
-from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets import memory as tight
 from unipac.bandits.sets.certify import move_on
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.bandits.sets.weighted import learn as learn_weighted
 from unipac.linalg import blocks, levels as stack, ridge
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
@@ -125,7 +126,11 @@ def learn_one(
         first, X = int(np.int64(0)), x.reshape((1, x.size))
         work = tight.workspace(spare, int(np.int64(1)), known)
         move_on(known, assumed, levels.rows, first, levels.beta[0], levels.size[0], X, first, work)
-        learn_sets(known, assumed, X, first, y, times, late, int(np.int64(-1)), work)
+        nowhere = int(np.int64(-1))
+        if known.weighted.shape[0] > 0:
+            c = levels.beta[0]
+            learn_weighted(known, assumed, levels.rows, first, c, X, first, y, times, late, nowhere, work)
+        learn_sets(known, assumed, X, first, y, times, late, nowhere, work)
     learn(levels, closed, levels.size[0], rules, x, y, min(level, closed), times, math.nan, s)
 
 

@@ -85,7 +85,7 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
     """A copy, without sets that only its own certificates would use, that counts and draws by a ledger."""
     inner = copy.copy(heuristic)
     if regressions(heuristic, 1.0)[0] and getattr(heuristic, "tight", False):
-        inner = type(heuristic)(**{**heuristic.parameters, "tight": False})
+        inner = type(heuristic)(**{**heuristic.parameters, "tight": False, "rewards_within": None})
     give(ledger, inner)
     return inner
 

@@ -34,7 +34,7 @@ from unipac.bandits.levelled.kernels import (
     learn_with_table,
     scratch,
 )
-from unipac.bandits.sets import kernels as tight
+from unipac.bandits.sets import memory as tight
 from unipac.linalg.fast import argmax
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.levels import top

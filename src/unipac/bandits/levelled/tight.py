@@ -38,6 +38,7 @@ class TightAgent(OptimisticAgent):
     tight: bool = declare.tight()
     blocks: int = declare.blocks()
     misspecification: declare.Misspecification = declare.misspecification()
+    rewards_within: tuple[float, float] | None = declare.rewards_within()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,8 +3,8 @@
     choice        argmax_x of the least of ⟨w^l, x⟩ + β_l ‖x‖ over the levels and ⟨θ̂, x⟩ + the half-width of A
     certificate   by A, B and the set of all data C, which is the outermost level
 
-A and C do not depend on the order of the rewards, B does: so B is for certificates alone. Choices are not cut by
-S‖x‖ or the range: bounds that are cut tie.
+A and C do not depend on the order of the rewards, B does: so B, also with weights, is for certificates alone. Choices
+are not cut by S‖x‖ or the range: bounds that are cut tie.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from unipac.bandits.levelled.kernels import Scratch, _covers, bounds
 from unipac.bandits.protocol.verdict import Verdict, contradict
 from unipac.bandits.sets import kernels as tight
 from unipac.bandits.sets.certify import bound_all as bound_by_sets, certificate, index_a, interval, move_on
-from unipac.bandits.sets.kernels import Open
 from unipac.bandits.sets.learning import covers as covered_by_sets, learn as learn_sets
+from unipac.bandits.sets.memory import MOST, Open, unpack
+from unipac.bandits.sets.weighted import learn as learn_weighted
 from unipac.linalg import blocks
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
 from unipac.linalg.levels import SINGLE, Levels, level_of
@@ -69,13 +70,13 @@ def _select(
     leader, best = first, -math.inf
     for k in range(n):
         bound = work.outer[0, k] + beta * math.sqrt(work.outer[1, k])
-        work.values[k, tight.MOST] = bound
+        work.values[k, MOST] = bound
         if bound > best:
             leader, best = k, bound
     if confidence.rule != SINGLE or confidence.radius != DETERMINANT:  # else as in the paper
         best = _index(levels, S, scale, known, X, best, -math.inf, leader, s)
         for k in range(n):
-            bound = work.values[k, tight.MOST]
+            bound = work.values[k, MOST]
             if bound > best or (bound == best and k < leader):
                 value = _index(levels, S, scale, known, X, bound, best, k, s)
                 if value > best or (value == best and k < leader):
@@ -131,9 +132,9 @@ def decide(levels: Levels, S: int, confidence: Confidence, known: Open, X: Array
             ucb, lcb, attained = bounds(under(levels, S, zeta, s.before), S, s.means, s.width2)
             mean, width = s.means[attained], math.sqrt(s.width2[attained])
         ucb, lcb = ucb + zeta, lcb - zeta
-        upper, lower, by_sets = interval(sets, rules, X, k, k, work)
+        upper, lower, by_sets, center, own = interval(sets, rules, X, k, k, work)
         if by_sets < ucb:
-            mean, width = work.values[k, tight.MEAN], math.sqrt(work.values[k, tight.WIDTH2])
+            mean, width = center, own
         ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
         reach = confidence.norm * confidence.action_norm + zeta
         refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
@@ -165,7 +166,7 @@ def bound_all(
     out: Array,
 ) -> None:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``."""
-    sets, rules = tight.unpack(memory)
+    sets, rules = unpack(memory)
     c, rounds = radius_c(levels, S, confidence)
     bound_by_sets(memory, spare, levels.rows, S - 1, c, rounds, X, out)
     if S > 1:
@@ -196,6 +197,11 @@ def learn(
     if known.rules.zetas.size > 1:
         c, rounds = radius_c(levels, S, confidence)
         move_on(known.sets, known.rules, levels.rows, S - 1, c, rounds, X, k, known.work)
+    if known.sets.weighted.shape[0] > 0:
+        c, _ = radius_c(levels, S, confidence)
+        learn_weighted(
+            known.sets, known.rules, levels.rows, S - 1, c, X, k, y, times, late, image, known.work
+        )
     learn_sets(known.sets, known.rules, X, k, y, times, late, image, known.work)
 
 

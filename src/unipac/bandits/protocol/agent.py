@@ -72,6 +72,8 @@ class BanditAgent(Agent):
     """Whether it is a single compiled regression on all data; a derived class must declare this again."""
     _least_noise = 0.0
     """The least noise that a round may have, where ``weighs``."""
+    _least_reward, _largest_reward = -LARGEST_REWARD, LARGEST_REWARD
+    """Between which every reward must lie."""
     only_dim: ClassVar[int | None] = None
     """The only dimension that it supports; None if it supports all."""
     learns_in: ClassVar[tuple[str, ...]] = ("state",)
@@ -204,9 +206,9 @@ class BanditAgent(Agent):
         ``counts_many``; for the bounds to stay valid it must then be their mean, or free of noise. With ``noise``,
         where ``weighs``, its noise has this scale instead of the agent's own.
         """
-        value = reward if type(reward) is float else checked_reward(reward)
-        if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
-            value = checked_reward(reward)
+        value = reward if type(reward) is float else checked_reward(self, reward)
+        if not self._least_reward <= value <= self._largest_reward:
+            value = checked_reward(self, reward)
         count = ONCE if times is ONCE else checked_times(self, times)
         scale = None if noise is None else float(noise_scales(self, "noise", check.real("noise", noise), ()))
         with self._lock:

@@ -26,12 +26,24 @@ def truth_vector(truth: ArrayLike | None, dim: int) -> Array:
     return mu
 
 
-def checked_reward(reward: SupportsFloat) -> float:
-    """A reward, finite and not too large to be squared."""
-    value = check.real("reward", reward)
+def checked_reward(agent: BanditAgent, reward: SupportsFloat, name: str = "reward") -> float:
+    """A reward, finite and not too large to be squared, and where the agent was told that all rewards are."""
+    value = check.real(name, reward)
     if not -LARGEST_REWARD <= value <= LARGEST_REWARD:
-        raise ValueError(f"reward must be within ±{LARGEST_REWARD:g}, got {reward!r}")
+        raise ValueError(f"{name} must be within ±{LARGEST_REWARD:g}, got {reward!r}")
+    low, high = agent._least_reward, agent._largest_reward
+    check.require(low <= value <= high, name, f"from {low:g} to {high:g} (rewards_within)", reward)
     return value
+
+
+def check_all_rewards(agent: BanditAgent, name: str, y: Array) -> None:
+    """The same for an array of rewards."""
+    check_rewards(name, y)
+    low, high = agent._least_reward, agent._largest_reward
+    if high < LARGEST_REWARD and not ((low <= y) & (y <= high)).all():
+        bad = tuple(int(i) for i in np.argwhere(~((low <= y) & (y <= high)))[0])
+        words = f"from {low:g} to {high:g} (rewards_within)"
+        raise ValueError(f"{name} must be {words}, got {name}{list(bad)} = {y[bad]}")
 
 
 def checked_times(agent: BanditAgent, times: SupportsIndex) -> int:
@@ -54,18 +66,16 @@ def noise_scales(agent: BanditAgent, name: str, noise: ArrayLike, shape: tuple[i
     return scales
 
 
-def logged_rounds(
-    actions: ArrayLike, rewards: ArrayLike, dim: int, action_norm: float
-) -> tuple[Array, Array]:
+def logged_rounds(agent: BanditAgent, actions: ArrayLike, rewards: ArrayLike) -> tuple[Array, Array]:
     """The actions of m logged rounds, (m, d), and their rewards, (m,)."""
-    X = action_array("actions", actions, dim, least=0)
-    check_norms("actions", X, action_norm)
+    X = action_array("actions", actions, agent.dim, least=0)
+    check_norms("actions", X, agent.action_norm)
     y = floats("rewards", rewards)
     if y.shape != (len(X),):
         raise ValueError(
             f"rewards and actions must be as many, got rewards of shape {y.shape} for {len(X)} actions"
         )
-    check_rewards("rewards", y)
+    check_all_rewards(agent, "rewards", y)
     return X, y
 
 
@@ -91,15 +101,13 @@ def logged_order(late: ArrayLike, levels: ArrayLike | None, count: int) -> list[
     return told
 
 
-def offered_rounds(
-    actions: ArrayLike, rewards: ArrayLike, dim: int, action_norm: float
-) -> tuple[Array, Array]:
+def offered_rounds(agent: BanditAgent, actions: ArrayLike, rewards: ArrayLike) -> tuple[Array, Array]:
     """The actions of T rounds, (T, n, d) or (n, d), and the rewards that each would bring, (T, n)."""
-    X = action_array("actions", actions, dim, sequence=True)
-    check_norms("actions", X, action_norm)
+    X = action_array("actions", actions, agent.dim, sequence=True)
+    check_norms("actions", X, agent.action_norm)
     y = floats("rewards", rewards)
     if y.ndim != 2 or y.shape[1] != X.shape[-2] or (X.ndim == 3 and len(y) != len(X)):
         shape = f"({'T' if X.ndim == 2 else len(X)}, {X.shape[-2]})"
         raise ValueError(f"rewards must have shape {shape}, got {y.shape}")
-    check_rewards("rewards", y)
+    check_all_rewards(agent, "rewards", y)
     return X, y

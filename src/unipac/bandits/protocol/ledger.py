@@ -30,6 +30,8 @@ def refutation(agent: Any) -> str:
     linear = "linear rewards" if not zeta else f"rewards that are linear within misspecification={zeta:g}"
     known = [f"{name}={getattr(agent, name):g}" for name in ("noise", "norm") if hasattr(agent, name)]
     known += [] if told is None else [f"reward_range=({told[0]:g}, {told[1]:g})"]
+    within = getattr(agent, "rewards_within", None)
+    known += [] if within is None else [f"rewards_within=({within[0]:g}, {within[1]:g})"]
     more = "" if zeta is None else "a larger misspecification, "
     return (
         f"{type(agent).__name__}: a lower bound exceeds an upper bound or what norm and action_norm allow, so an "

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check, _forks as forks
 from unipac._arrays import Array
 from unipac._atomic import commit, hand_over
-from unipac._inputs import check_norms
+from unipac._inputs import LARGEST_REWARD, check_norms
 from unipac._warnings import warn
 from unipac.bandits.protocol import changes
 from unipac.bandits.protocol.inputs import (
+    check_all_rewards,
     logged_levels,
     logged_order,
     logged_rounds,
@@ -154,6 +155,8 @@ def _play_pieces(
     """Play rounds of an instance into a trace, from ``done`` on, until a fork waits; returns whether all are played."""
     for offered in pieces:
         check_norms("actions of the instance", offered.actions, agent.action_norm)
+        if agent._largest_reward < LARGEST_REWARD:
+            check_all_rewards(agent, "rewards of the instance", offered.rewards)
         noise = None
         if agent.weighs and offered.noise is not None:
             noise = noise_scales(agent, "noise of the instance", offered.noise, offered.noise.shape)
@@ -180,7 +183,7 @@ def play_arrays(
     truth: ArrayLike | None,
 ) -> Trace:
     """Play rounds from arrays; the trace has ``gap`` if the means or the truth are known."""
-    X, y = offered_rounds(actions, rewards, agent.dim, agent.action_norm)
+    X, y = offered_rounds(agent, actions, rewards)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape[:1])
     mu = truth_vector(truth, agent.dim)
     if means is None and mu.size > 0:
@@ -304,7 +307,7 @@ def absorb(
     """As ``BanditAgent.absorb``."""
     words = f"left alone with {type(agent).__name__}, whose proof forbids it"
     check.require(agent.absorbs or levels is not None, "absorb", words, "rounds")
-    X, y = logged_rounds(actions, rewards, agent.dim, agent.action_norm)
+    X, y = logged_rounds(agent, actions, rewards)
     agent._check_logged(X)
     scales = None if noise is None else noise_scales(agent, "noise", noise, y.shape)
     decided = None if levels is None else logged_levels(levels, len(y), *agent._level_range())

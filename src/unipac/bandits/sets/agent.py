@@ -11,6 +11,9 @@ from unipac.linalg.blocks import first_across
 
 T = TypeVar("T")
 
+NARROWEST = 1e-50
+"""A range of rewards that is narrower is refused: its square would be lost."""
+
 
 def told(agent: Any) -> tuple[float, ...]:
     """The values of ζ, increasing, as they were told."""
@@ -48,18 +51,28 @@ def assumes(cls: T) -> T:
 
 def no_data(agent: Any, share: float) -> Array:
     """The sets of an agent before its first round; A and B have ``share`` of δ each."""
-    names = ("noise", "norm", "regularization", "action_norm", "reward_range")
+    names = ("noise", "norm", "regularization", "action_norm", "reward_range", "rewards_within")
     assumed = {name: getattr(agent, name) for name in names}
     assumed["misspecification"] = told(agent)
     return empty(agent.dim, agent.blocks, make_rules(agent.dim, agent.blocks, share, **assumed))
 
 
 def check_parameters(agent: Any, kept: bool) -> None:
-    """Refuse blocks of unequal length, and ζ > 0 where no sets are ``kept`` that know it."""
+    """Refuse blocks of unequal length, and what the sets must know where none are ``kept``."""
     dim, zetas = agent.dim, told(agent)
     check.require(dim % agent.blocks == 0, "blocks", f"a divisor of dim = {dim}", agent.blocks)
     check.require(kept or zetas == (0.0,), "misspecification", "0 without the sets of tight=True", zetas)
     check_blocks("fixed_actions", agent._arms, agent.blocks)
+    within = agent.rewards_within
+    if within is not None:
+        check.require(kept, "rewards_within", "None without the sets of tight=True", within)
+        check.require(zetas == (0.0,), "rewards_within", "None with misspecification above 0", within)
+        low, high = within
+        check.require(high - low >= NARROWEST, "rewards_within", f"wider than {NARROWEST:g}", within)
+        agent.reward_range = own = agent.reward_range or within
+        inside = low <= own[0] and own[1] <= high
+        check.require(inside, "reward_range", f"within rewards_within = {within}", own)
+        agent._least_reward, agent._largest_reward = within
 
 
 def check_blocks(name: str, X: Array, blocks: int) -> None:

@@ -1,8 +1,8 @@
 """Compiled certificates: how much better than the chosen action another can be, by A, B and C.
 
 C is the set of all data that the agent has anyway: the regression in entry ``level`` of its stack, with radius c.
-A, and the differences of C, take d² steps for a direction, so they are asked only for actions that B and the bounds
-of single actions leave above the certificate found so far.
+A, and the differences of C, take d² steps for a direction, so they are asked only for actions that B, weighted B and
+the bounds of single actions leave above the certificate found so far.
 
 interval      least upper and greatest lower bound of an action, by A and B
 move_on       let the next ζ be in force if the bounds of an action refute the one that is
@@ -20,22 +20,17 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
 from unipac.bandits.protocol.verdict import contradict
-from unipac.bandits.sets.kernels import (
+from unipac.bandits.sets.kernels import _products, answered, assume_next, half_a, length, look, look_at
+from unipac.bandits.sets.memory import (
     MEAN,
     MIXED,
     MOST,
     RADIUS_B,
+    WEIGHTED_RADIUS,
     WIDTH2,
     Rules,
     Sets,
     Work,
-    _products,
-    answered,
-    assume_next,
-    half_a,
-    length,
-    look,
-    look_at,
     unpack,
     workspace,
 )
@@ -47,22 +42,31 @@ UNDERFLOW = 1e-290
 
 
 @inlined
-def interval(sets: Sets, rules: Rules, X: Array, k: int, row: int, work: Work) -> tuple[float, float, float]:
-    """Bounds of the expected reward of action k: upper and lower by A, B and S‖x‖, and upper by A and B alone.
+def interval(
+    sets: Sets, rules: Rules, X: Array, k: int, row: int, work: Work
+) -> tuple[float, float, float, float, float]:
+    """Bounds of the expected reward of action k: upper and lower by the sets and S‖x‖, and upper by the sets alone.
 
-    ``row`` is where it was looked at.
+    Then mean and width of the regression that gives the last. ``row`` is where it was looked at.
     """
     b, width2 = work.block[row], work.values[row, WIDTH2]
     mean, mixed = work.values[row, MEAN], work.values[row, MIXED]
     zeta = rules.zetas[sets.status[0]]
     if width2 < UNDERFLOW:  # of an action so short that its square is lost, the sets know nothing
-        return math.inf, -math.inf, math.inf
+        return math.inf, -math.inf, math.inf, mean, math.sqrt(width2)
     a = half_a(sets, rules, b, work.images, row, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
     ball = rules.norm * length(X, k)
     upper = min(mean + a, mixed + f)
     lower = max(max(mean - a, mixed - f), -ball)
-    return min(upper, ball) + zeta, lower - zeta, upper + zeta
+    width = math.sqrt(width2)
+    if sets.weighted.shape[0] > 0 and work.weighted_values[1, row] >= UNDERFLOW:
+        center, own = work.weighted_values[0, row], math.sqrt(work.weighted_values[1, row])
+        w = sets.weighted_sums[b, WEIGHTED_RADIUS] * own
+        lower = max(lower, center - w)
+        if center + w < upper:
+            upper, mean, width = center + w, center, own
+    return min(upper, ball) + zeta, lower - zeta, upper + zeta, mean, width
 
 
 @inlined
@@ -130,20 +134,33 @@ def _quick(
     zeta: float,
     work: Work,
 ) -> float:
-    """How much better than k action i can be, by what takes d steps: the difference in B, bounds of single actions."""
+    """How much better than k action i can be, by what takes d steps: differences in B, bounds of single actions."""
     b = work.block[i]
     mixed, radius = work.values[i, MIXED], sets.sums[b, RADIUS_B]
     upper = mixed + radius * math.sqrt(work.values[i, WIDTH2])
+    if sets.weighted.shape[0] > 0:
+        w = sets.weighted_sums[b, WEIGHTED_RADIUS] * math.sqrt(work.weighted_values[1, i])
+        upper = min(upper, work.weighted_values[0, i] + w)
     upper = min(upper, work.outer[0, i] + c * math.sqrt(work.outer[1, i])) + zeta
     bound = min(upper, rules.high) - lower
     if b == work.block[k]:
-        D = work.images.shape[1]
-        w = simd.zero()
-        for j in range(0, D, 4):
-            u = simd.load(work.images, i * D + j) + simd.load(work.images, k * D + j) * -1.0
-            w += u * u
-        bound = min(bound, mixed - work.values[k, MIXED] + radius * math.sqrt(simd.total(w)) + 2.0 * zeta)
+        width = _apart(work.images, i, k)
+        bound = min(bound, mixed - work.values[k, MIXED] + radius * width + 2.0 * zeta)
+        if sets.weighted.shape[0] > 0:
+            width = sets.weighted_sums[b, WEIGHTED_RADIUS] * _apart(work.weighted_images, i, k)
+            bound = min(bound, work.weighted_values[0, i] - work.weighted_values[0, k] + width)
     return float(bound)
+
+
+@inlined
+def _apart(images: Array, i: int, k: int) -> float:
+    """‖Mx_i − Mx_k‖, the width of a difference."""
+    D = images.shape[1]
+    w = simd.zero()
+    for j in range(0, D, 4):
+        u = simd.load(images, i * D + j) + simd.load(images, k * D + j) * -1.0
+        w += u * u
+    return math.sqrt(simd.total(w))
 
 
 @inlined
@@ -215,11 +232,11 @@ def bound_all(
         zeta = rules.zetas[sets.status[0]]
         reach = rules.norm * rules.action_norm + zeta
         for k in range(n):
-            upper, lower, by_sets = interval(sets, rules, X, k, k, work)
+            upper, lower, by_sets, mean, width = interval(sets, rules, X, k, k, work)
             bonus = (c + zeta * math.sqrt(count)) * math.sqrt(width2[k]) + zeta
             out[0, k], out[1, k] = means[k], math.sqrt(width2[k])
             if by_sets < means[k] + bonus:
-                out[0, k], out[1, k] = work.values[k, MEAN], math.sqrt(work.values[k, WIDTH2])
+                out[0, k], out[1, k] = mean, width
             out[2, k], out[3, k] = min(upper, means[k] + bonus), max(lower, means[k] - bonus)
             refuted |= contradict(max(out[3, k], rules.low), min(out[2, k], rules.high), reach)
         if refuted and not assume_next(sets, rules):
@@ -244,7 +261,7 @@ def move_on(
     while sets.status[1] == 0 and sets.status[0] + 1 < rules.zetas.size:
         look_at(sets, X, k, k + 1, row, work)
         zeta = rules.zetas[sets.status[0]]
-        upper, lower, _ = interval(sets, rules, X, k, row, work)
+        upper, lower, _, _, _ = interval(sets, rules, X, k, row, work)
         bonus = (c + zeta * math.sqrt(count)) * width + zeta
         upper, lower = min(min(upper, mean + bonus), rules.high), max(max(lower, mean - bonus), rules.low)
         if not contradict(lower, upper, rules.norm * rules.action_norm + zeta):

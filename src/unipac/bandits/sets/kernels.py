@@ -6,9 +6,10 @@ probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
     A   |⟨θ̂ − θ*, v⟩| ≤ a √(w² + (ℓ − λ) g²) + λ S g + ζ √(n (w² − λ g²))      a = theory.radii.scaled
     B   |⟨θ̃ − θ*, v⟩| ≤ b w,   θ̃ = (θ̂ − e θ̂_q)/(1 − e)                        b² = theory.radii.forecast
 
+and, if all rewards are in a range that is told, B once more for a regression whose rounds have weights 1/v.
+
 ℓ is the prior scale in use, θ̂_q the regression of the forecasts q, and e = 0 unless ζ > 0.
 
-unpacked    the state by name
 set_radii   a, b and e of a block from its sums
 look        Mx and what follows from it, for all actions
 assume      let another ζ be in force
@@ -18,170 +19,41 @@ half_a      the half-width of a direction by A, from its image Mv
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
-from numpy.typing import NDArray
 
 from unipac._arrays import Array
 from unipac._jit import inlined, jit
+from unipac.bandits.sets.memory import (
+    COUNT,
+    CROSS,
+    EXCESS,
+    LATE,
+    LOGDET,
+    MEAN,
+    MIX,
+    MIXED,
+    RADIUS_A,
+    RADIUS_B,
+    SCALE,
+    SQUARES,
+    STEP,
+    WEIGHTED_EXCESS,
+    WEIGHTED_RADIUS,
+    WIDTH2,
+    Rules,
+    Sets,
+    Work,
+)
 from unipac.linalg.blocks import block_of
-from unipac.linalg.fast import packing, simd
+from unipac.linalg.fast import simd
 from unipac.linalg.fast.evaluate import _FIRST, four
 from unipac.theory.kernels import forecast as _forecast, scaled as _scaled
 
-Integers = NDArray[np.int64]
-
-EXCESS, CROSS, SQUARES, COUNT, LOGDET, SCALE, RADIUS_A, RADIUS_B, MIX = range(9)
-"""Columns of ``Sets.sums``: E, M₁, M₂, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
-STEP, ROTATIONS, LATE = range(3)
-"""Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, whether B has ended."""
-MEAN, MIXED, WIDTH2, MOST = range(4)
-"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, w², and a bound that is to be improved."""
-HEAD = 11
-"""Numbers before the values of ζ in the packed state."""
 NOWHERE = 1e200
 """The radius of B where it has ended: finite, so that the bound of the zero vector stays 0."""
 TOLERANCE = 1e-9
 """Relative margin below which a negative b² is rounding."""
-
-
-class Rules(NamedTuple):
-    """The constants of the sets."""
-
-    noise: float
-    norm: float
-    action_norm: float
-    regularization: float
-    """λ of the blocks."""
-    log_share: float
-    """log(1/δ) of A, and of B, in one block."""
-    low: float
-    high: float
-    """The range of the expected rewards."""
-    zetas: Array
-    """The values of ζ, increasing; the sets move on to the next when the data refute one."""
-
-
-class Sets(NamedTuple):
-    """The state of m blocks of d columns."""
-
-    rows: Array
-    """(m, d, d + 2) as in ``linalg.ridge``, or (m, d, d + 3) with the forecasts as a second outcome."""
-    factor: Array
-    """(m, d, D + 1): of V + ℓI, as in ``linalg.triangle``."""
-    sums: Array
-    """(m, 9)."""
-    counts: Integers
-    """(m, 3)."""
-    status: Integers
-    """(3,): which ζ is in force; 1 if the last one was refuted; under which ζ the last answer was given."""
-
-
-def unpacked(memory: Array) -> tuple[Sets, Rules]:
-    """Sets and constants, which share the memory of one array: Numba is slow to receive many."""
-    m, d, columns, k = int(memory[0]), int(memory[1]), int(memory[2]), int(memory[3])
-    zetas = HEAD
-    sums = zetas + k
-    counts = sums + 9 * m
-    index = counts + 3 * m
-    rows = index + 3
-    factor = rows + m * d * columns
-    sets = Sets(
-        packing.doubles(memory, rows, (m, d, columns)),
-        packing.doubles(memory, factor, (m, d, (d + 3) // 4 * 4 + 1)),
-        packing.doubles(memory, sums, (m, 9)),
-        packing.integers(memory, counts, (m, 3)),
-        packing.integers(memory, index, (3,)),
-    )
-    constants = memory[4], memory[5], memory[6], memory[7], memory[8], memory[9], memory[10]
-    return sets, Rules(*constants, packing.doubles(memory, zetas, (k,)))
-
-
-unpack = jit(unpacked)
-
-
-class Work(NamedTuple):
-    """Scratch memory for n actions in blocks of d columns; D is d rounded up to a multiple of four."""
-
-    block: Integers
-    """(n,): the block of each action."""
-    images: Array
-    """(n + 1, D): Mx of each action in its block; the last row is for a direction. The padding is zero."""
-    outcome: Array
-    """(2, m, D): z of the rewards and of the forecasts, by block; likewise."""
-    values: Array
-    """(n, 4)."""
-    outer: Array
-    """(2, n): means and squared widths of all actions in the regression of C."""
-    below: Array
-    """(D + 4,)."""
-    difference: Array
-    """(1, m d): y − x."""
-    one: Array
-    """(2, 1): the mean and the squared width of it."""
-
-
-def room(n: int, m: int, d: int) -> int:
-    """How many zeros scratch memory for n actions is made of."""
-    D = (d + 3) // 4 * 4
-    return 7 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
-
-
-def unpacked_work(spare: Array, n: int, sets: Sets) -> Work:
-    """Scratch memory for n actions, in an array that is an argument of the kernel: counting references takes time."""
-    m, d, _ = sets.rows.shape
-    D = (d + 3) // 4 * 4
-    images = n
-    outcome = images + (n + 1) * D
-    values = outcome + 2 * m * D
-    outer = values + 4 * n
-    below = outer + 2 * n
-    difference = below + D + 4
-    return Work(
-        packing.integers(spare, int(np.int64(0)), (n,)),
-        packing.doubles(spare, images, (n + 1, D)),
-        packing.doubles(spare, outcome, (int(np.int64(2)), m, D)),
-        packing.doubles(spare, values, (n, int(np.int64(4)))),
-        packing.doubles(spare, outer, (int(np.int64(2)), n)),
-        packing.doubles(spare, below, (D + 4,)),
-        packing.doubles(spare, difference, (int(np.int64(1)), m * d)),
-        packing.doubles(spare, difference + m * d, (int(np.int64(2)), int(np.int64(1)))),
-    )
-
-
-workspace = jit(unpacked_work)
-
-
-class Open(NamedTuple):
-    """All of it, while a kernel runs."""
-
-    sets: Sets
-    rules: Rules
-    work: Work
-
-
-@jit
-def opened(memory: Array, spare: Array, n: int) -> Open:
-    """The sets by name, with scratch memory for n actions."""
-    sets, rules = unpack(memory)
-    return Open(sets, rules, workspace(spare, n, sets))
-
-
-def known(memory: Array | None, spare: Array, n: int) -> Any:  # Open | None
-    """The same; None if there are no sets. Which of both it is, kernels know from types, when they are compiled."""
-    return None if memory is None else opened(memory, spare, n)
-
-
-overload(known)(
-    lambda memory, spare, n: (
-        (lambda memory, spare, n: None)
-        if isinstance(memory, types.NoneType)
-        else (lambda memory, spare, n: opened(memory, spare, n))
-    )
-)
 
 
 # -- radii -------------------------------------------------------------------------------------
@@ -194,20 +66,37 @@ def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
     zeta = rules.zetas[sets.status[0]]
     s[RADIUS_A] = _scaled(s[LOGDET], sets.counts[b, STEP], rules.log_share, rules.noise)
     s[MIX] = 0.0
-    spread = 2.0 * rules.noise**2 * rules.log_share
+    spread = 2.0 * rules.noise**2 * rules.forecast_share
     plain = rules.regularization * rules.norm**2 + spread + s[EXCESS]
     if zeta > 0.0 and s[COUNT] > 0.0:
         most = max(plain, spread)
         s[MIX] = min(0.5, zeta * math.sqrt(s[COUNT] / most)) if most > 0.0 else 0.5
     squared = _forecast(
-        s[EXCESS], s[CROSS], s[SQUARES], s[COUNT], s[MIX], zeta, rules.log_share, rules.noise, rules.norm,
+        s[EXCESS], s[CROSS], s[SQUARES], s[COUNT], s[MIX], zeta, rules.forecast_share, rules.noise, rules.norm,
         rules.regularization,
     )  # fmt: skip
-    if sets.counts[b, LATE] != 0:
+    ended = sets.counts[b, LATE] != 0
+    refuted = False
+    if sets.weighted.shape[0] > 0:
+        refuted = _set_weighted_radius(sets, rules, b, ended)
+    if ended:
         s[RADIUS_B] = NOWHERE
         return False
     s[RADIUS_B] = math.sqrt(max(squared, 0.0))
-    return bool(squared < -TOLERANCE * (plain - s[EXCESS] + abs(s[EXCESS])))
+    return refuted or bool(squared < -TOLERANCE * (plain - s[EXCESS] + abs(s[EXCESS])))
+
+
+@jit
+def _set_weighted_radius(sets: Sets, rules: Rules, b: int, ended: bool) -> bool:
+    """The same for weighted B, whose noise has scale 1 as its weights are 1/v."""
+    s = sets.weighted_sums[b]
+    excess, none = s[WEIGHTED_EXCESS], 0.0
+    squared = _forecast(
+        excess, none, none, none, none, none, rules.forecast_share, 1.0, rules.norm,
+        rules.weighted_regularization,
+    )  # fmt: skip
+    s[WEIGHTED_RADIUS] = NOWHERE if ended else math.sqrt(max(squared, 0.0))
+    return bool(squared < -TOLERANCE * (squared - excess + abs(excess))) and not ended
 
 
 @jit
@@ -366,3 +255,25 @@ def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) ->
         if columns > d + 2:
             e = sets.sums[b, MIX]
             work.values[at, MIXED] = (mean - e * forecast) / (1.0 - e)
+    if sets.weighted.shape[0] > 0:
+        _look_weighted(sets, X, begin, end, row, work)
+
+
+@inlined
+def _look_weighted(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> None:
+    """The same in the regression with weights, after the blocks of the actions were found."""
+    m, d, _ = sets.weighted.shape
+    D = work.weighted_images.shape[1]
+    for b in range(m):
+        for i in range(d):
+            work.weighted_outcome[b, i] = sets.weighted[b, i, d + 1]
+    for k in range(begin, end):
+        at = row + k - begin
+        b = work.block[at]
+        _write_image(sets.weighted, b, X, k, work.weighted_images, at)
+        y, w = simd.zero(), simd.zero()
+        for j in range(0, D, 4):
+            u = simd.load(work.weighted_images, at * D + j)
+            y += u * simd.load(work.weighted_outcome, b * D + j)
+            w += u * u
+        work.weighted_values[0, at], work.weighted_values[1, at] = simd.total(y), simd.total(w)

@@ -13,7 +13,8 @@ import numpy as np
 from unipac._arrays import Array
 from unipac._constants import LARGEST_GROWTH
 from unipac._jit import inlined, jit
-from unipac.bandits.sets.kernels import (
+from unipac.bandits.sets.kernels import _write_image, renew
+from unipac.bandits.sets.memory import (
     COUNT,
     CROSS,
     EXCESS,
@@ -26,11 +27,10 @@ from unipac.bandits.sets.kernels import (
     SCALE,
     SQUARES,
     STEP,
+    WEIGHTED_RADIUS,
     Rules,
     Sets,
     Work,
-    _write_image,
-    renew,
 )
 from unipac.linalg import ridge, triangle
 from unipac.linalg.blocks import block_of
@@ -113,7 +113,7 @@ def largest_log_determinant(d: int, log_share: float) -> float:
 
 @jit
 def covers(sets: Sets, rules: Rules, truth: Array, work: Work) -> bool:
-    """Whether the truth is in both sets of every block; of A, whether the noise is where A says it is."""
+    """Whether the truth is in the sets of every block; of A, whether the noise is where A says it is."""
     m, d, columns = sets.rows.shape
     zeta = rules.zetas[sets.status[0]]
     inside = True
@@ -139,4 +139,7 @@ def covers(sets: Sets, rules: Rules, truth: Array, work: Work) -> bool:
             for j in range(i, d):
                 noise[j] += rows[i, j + 1] * residual
         inside &= triangle.inverse_norm(sets.factor[b], noise) <= s[RADIUS_A] + zeta * math.sqrt(s[COUNT])
+        if sets.weighted.shape[0] > 0:
+            own = truth[b * d : (b + 1) * d]
+            inside &= ridge.distance(sets.weighted[b], own) <= sets.weighted_sums[b, WEIGHTED_RADIUS]
     return inside

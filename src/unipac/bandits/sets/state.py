@@ -12,8 +12,9 @@ from unipac._arrays import Array
 from unipac._constants import SMALLEST_RATIO
 from unipac._inputs import LARGEST_REWARD
 from unipac._state import LARGEST_SUM
-from unipac.bandits.sets import kernels
-from unipac.bandits.sets.kernels import Rules
+from unipac.bandits.sets import kernels, memory as packed
+from unipac.bandits.sets.memory import COUNT, Rules
+from unipac.bandits.sets.weighted import LEAST_VARIANCE
 from unipac.linalg import ridge, triangle
 from unipac.linalg.levels import REFRESH_EVERY, Levels
 from unipac.linalg.soundness import check_factors
@@ -29,18 +30,18 @@ class State(NamedTuple):
 
     levels: Levels
     sets: Array
-    """Packed as in ``kernels.unpacked``; of length 0 if there are none."""
+    """Packed as in ``memory.unpacked``; of length 0 if there are none."""
 
 
 class SavedSets(NamedTuple):
     """What of the sets goes to a file; the rest follows from it. There are no blocks if there are no sets."""
 
     rows: Array
-    """(m, d, d + 2), or (m, d, d + 3) with forecasts."""
+    """(m, d, d + 2), or (m, d, d + 3) with forecasts; (2m, d, d + 2) with the regressions of weighted B behind."""
     factor: Array
     """(m, d, d + 1): R, and the inverses of its diagonal."""
     sums: Array
-    """(m, 4): E, M₁, M₂ and n of each block."""
+    """(m, 4): E, M₁, M₂ and n of each block; (m, 5) with E of weighted B."""
     counts: NDArray[np.int64]
     """(m, 3)."""
     status: NDArray[np.int64]
@@ -58,14 +59,21 @@ def make_rules(
     action_norm: float,
     reward_range: tuple[float, float] | None,
     misspecification: tuple[float, ...] = (0.0,),
+    rewards_within: tuple[float, float] | None = None,
 ) -> Rules:
     """The constants of the sets, A and B having ``share`` of δ each, all blocks together.
 
-    λ = R²d/(4S²) of a block balances bias and noise; if R or S is 0, that of the other regressions serves.
+    λ = R²d/(4S²) of a block balances bias and noise; if R or S is 0, that of the other regressions serves. Where all
+    rewards are in a range that is told, B and weighted B have half of that share each.
     """
     low, high = reward_range or (-math.inf, math.inf)
     matched = noise > 0.0 and norm > 0.0
     lam = noise**2 * (dim // blocks) / (4.0 * norm**2) if matched else regularization
+    least, most = rewards_within or (0.0, 0.0)
+    weighted = 0.0
+    if rewards_within is not None:  # d/(4S²), or widths are lost to rounding
+        smallest = SMALLEST_RATIO * action_norm**2 / (LEAST_VARIANCE * (most - least) ** 2)
+        weighted = max(min((dim // blocks) / max(4.0 * norm**2, 1e-150), 1e150), smallest)
     return Rules(
         noise=noise,
         norm=norm,
@@ -74,6 +82,10 @@ def make_rules(
         log_share=math.log(blocks / share),
         low=low,
         high=high,
+        forecast_share=math.log(blocks / share if rewards_within is None else 2.0 * blocks / share),
+        least=least,
+        span=most - least,
+        weighted_regularization=weighted,
         zetas=np.array(misspecification, dtype=np.float64),
     )
 
@@ -84,9 +96,12 @@ def empty(dim: int, blocks: int, rules: Rules) -> Array:
     columns = d + 3 if rules.zetas[-1] > 0.0 else d + 2
     head = [blocks, d, columns, len(rules.zetas), *rules[:-1], *rules.zetas]
     size = 12 * blocks + 3 + blocks * d * (columns + triangle.columns(d))
+    size += blocks * (d * (d + 2) + 2) if rules.span > 0.0 else 0
     memory = np.concatenate((np.array(head, dtype=np.float64), np.zeros(size)))
-    sets, _ = kernels.unpacked(memory)
-    sets.sums[:, kernels.SCALE] = rules.regularization
+    sets, _ = packed.unpacked(memory)
+    sets.sums[:, packed.SCALE] = rules.regularization
+    for rows in sets.weighted:
+        ridge.reset(rows, rules.weighted_regularization)
     for b in range(blocks):
         ridge.reset(sets.rows[b], rules.regularization)
         triangle.reset(sets.factor[b], rules.regularization)
@@ -105,7 +120,7 @@ class Spare:
         key = n, memory.size
         if key in self._kept:
             return self._kept[key]
-        made = np.zeros(kernels.room(n, int(memory[0]), int(memory[1])))
+        made = np.zeros(packed.room(n, int(memory[0]), int(memory[1]), packed.is_weighted(memory)))
         if n <= KEPT:
             if len(self._kept) > 3:
                 self._kept = {}
@@ -123,15 +138,19 @@ def saved(memory: Array) -> SavedSets:
             np.zeros((0, 3), dtype=np.int64),
             np.zeros(0, dtype=np.int64),
         )
-    sets, _ = kernels.unpacked(memory)
+    sets, rules = packed.unpacked(memory)
     d = sets.rows.shape[1]
     factor = np.concatenate((np.triu(sets.factor[:, :, :d]), sets.factor[:, :, -1:]), axis=2)
-    return SavedSets(sets.rows, factor, sets.sums[:, :4].copy(), sets.counts, sets.status[:2])
+    rows, sums = sets.rows, sets.sums[:, :4].copy()
+    if rules.span > 0.0:
+        rows = np.concatenate((rows, sets.weighted))
+        sums = np.concatenate((sums, sets.weighted_sums[:, : packed.WEIGHTED_EXCESS + 1]), axis=1)
+    return SavedSets(rows, factor, sums, sets.counts, sets.status[:2])
 
 
 def _status(memory: Array, which: int) -> int:
     """An entry of the status; faster than to name all parts."""
-    place = kernels.HEAD + int(memory[3]) + 12 * int(memory[0])
+    place = packed.HEAD + int(memory[3]) + 12 * int(memory[0])
     return int(memory[place : place + 3].view(np.int64)[which])
 
 
@@ -142,12 +161,12 @@ def refuted(memory: Array) -> bool:
 
 def in_force(memory: Array) -> float:
     """The ζ in force."""
-    return float(memory[kernels.HEAD + _status(memory, 0)])
+    return float(memory[packed.HEAD + _status(memory, 0)])
 
 
 def answered(memory: Array) -> float:
     """The ζ under which the last answer was given."""
-    return float(memory[kernels.HEAD + _status(memory, 2)])
+    return float(memory[packed.HEAD + _status(memory, 2)])
 
 
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
@@ -157,38 +176,48 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
         raise ValueError("the sets are not those of such an agent")
     if not fresh.size:
         return fresh
-    sets, rules = kernels.unpacked(fresh)
+    sets, rules = packed.unpacked(fresh)
     m, d, columns = sets.rows.shape
-    n = told.sums[:, kernels.COUNT]
+    n = told.sums[:, COUNT]
     sound = (
         np.isfinite(told.sums).all()
         and (np.abs(told.sums) <= LARGEST_SUM).all()
         and n.min() >= 0
         and float(n.sum()) <= rounds
         and (told.counts >= 0).all()
-        and told.counts[:, kernels.STEP].max() <= 400
-        and told.counts[:, kernels.ROTATIONS].max() <= max(REFRESH_EVERY, d)
-        and told.counts[:, kernels.LATE].max() <= 1
+        and told.counts[:, packed.STEP].max() <= 400
+        and told.counts[:, packed.ROTATIONS].max() <= max(REFRESH_EVERY, d)
+        and told.counts[:, packed.LATE].max() <= 1
         and 0 <= told.status[0] < len(rules.zetas)
         and told.status[1] in (0, 1)
     )
     if not sound:
         raise ValueError("the sets are not those of any data")
-    sets.rows[...], sets.counts[...], sets.status[:2] = told.rows, told.counts, told.status
+    sets.rows[...], sets.counts[...], sets.status[:2] = told.rows[:m], told.counts, told.status
     sets.factor[:, :, :d], sets.factor[:, :, -1] = told.factor[:, :, :d], told.factor[:, :, d]
-    sets.sums[:, :4] = told.sums
+    sets.sums[:, :4] = told.sums[:, :4]
     for b in range(m):
         rows, factor = sets.rows[b], sets.factor[b]
-        scale = rules.regularization * 4.0 ** float(sets.counts[b, kernels.STEP])
+        scale = rules.regularization * 4.0 ** float(sets.counts[b, packed.STEP])
         for outcome in range(d + 1, columns):
             own = np.concatenate((rows[:, : d + 1], rows[:, outcome : outcome + 1]), axis=1)
             check_factors(own, rules.regularization, float(n[b]), rules.action_norm, LARGEST_REWARD)
         _check_scale(rows, told.factor[b], rules.regularization, scale)
-        sets.sums[b, kernels.SCALE] = scale
-        sets.sums[b, kernels.LOGDET] = triangle.log_determinant(factor, scale)
+        if rules.span > 0.0:
+            _restore_weighted(sets, rules, b, told.rows[m + b], float(told.sums[b, 4]))
+        sets.sums[b, packed.SCALE] = scale
+        sets.sums[b, packed.LOGDET] = triangle.log_determinant(factor, scale)
     for b in range(m):
         kernels.set_radii(sets, rules, b)
     return fresh
+
+
+def _restore_weighted(sets: packed.Sets, rules: Rules, b: int, rows: Array, excess: float) -> None:
+    """Refuse a regression with weights that no rewards within the range lead to."""
+    weight = float(sets.sums[b, COUNT]) / (LEAST_VARIANCE * rules.span**2)
+    largest = max(abs(rules.least), abs(rules.least + rules.span))
+    check_factors(rows, rules.weighted_regularization, weight, rules.action_norm, largest)
+    sets.weighted[b], sets.weighted_sums[b, packed.WEIGHTED_EXCESS] = rows, excess
 
 
 def _check_scale(rows: Array, factor: Array, regularization: float, scale: float) -> None:
