@@ -91,6 +91,7 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.experiments
 docs: $(VENV)/.docs
 	$(RUN) docs/write_pages.py
 	$(VENV)/bin/zensical build --clean --strict
+	$(RUN) docs/finish_site.py site
 
 pages: $(VENV)/.experiments
 	$(RUN) docs/write_pages.py
