@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import html
+import json
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,12 @@ from pathlib import Path
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
+OPERATORS = {"⪰": "&#x02AB0;", "‖": "&#x02016;", "{": "&#x0007B;", "}": "&#x0007D;", "⌈": "&#x02308;", "⌉": "&#x02309;"}
+"""Symbols that latex2mathml takes for names."""
+
+LONG = 60
+"""Characters of TeX beyond which a formula in the text may be wider than a phone: it then scrolls by itself."""
+
 LEFT = re.compile(r"\\[a-zA-Z]+|\$")
 """What no formula shows as text: a command that was not understood, or a dollar."""
 
@@ -26,9 +33,12 @@ def mathml(tex: str, display: bool) -> str:
     """The MathML of a formula; a ValueError says what was not understood.
 
     >>> mathml(r"\\sqrt{d}", False)[-46:]
-    '<mrow><msqrt><mi>d</mi></msqrt></mrow></math>'
+    '><mrow><mi>d</mi></mrow></msqrt></mrow></math>'
     """
     written = convert(tex, display="block" if display else "inline")
+    for symbol, entity in OPERATORS.items():
+        written = written.replace(f"<mi>{entity}</mi>", f'<mo stretchy="false">{symbol}</mo>')
+    written = written.replace('<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
     left = LEFT.findall(html.unescape(re.sub(r"<[^>]*>", " ", written)))
     if left:
         raise ValueError(f"formula {tex!r}: not understood: {', '.join(left)}")
@@ -41,9 +51,21 @@ def finished(page: str) -> str:
     def replaced(found: re.Match[str]) -> str:
         display = found[2] == "["
         written = mathml(html.unescape(found[3]).strip(), display)
-        return f'<div class="formula">{written}</div>' if display else written
+        if display:
+            return f'<div class="formula">{written}</div>'
+        return f'<span class="long-formula">{written}</span>' if len(found[3]) > LONG else written
 
     return FORMULA.sub(replaced, page)
+
+
+def plain(text: str) -> str:
+    """A text of the index, with each formula as a reader says it: its symbols without their places."""
+
+    def replaced(found: re.Match[str]) -> str:
+        written = mathml(html.unescape(found[1]).strip(), False)
+        return html.unescape(re.sub(r"<[^>]*>", "", written))
+
+    return re.sub(r"\\[(\[](.*?)\\[)\]]", replaced, text, flags=re.S)
 
 
 def main(folder: Path) -> None:
@@ -53,10 +75,11 @@ def main(folder: Path) -> None:
         if 'class="arithmatex"' in page:
             path.write_text(finished(page), encoding="utf-8")
     index = folder / "search.json"
-    if not index.exists():  # Material for MkDocs has it elsewhere
-        index = folder / "search" / "search_index.json"
-    if index.exists():
-        text = re.sub(r"\\\\[()\[\]]", "", index.read_text(encoding="utf-8"))
+    if index.exists():  # Material for MkDocs has another one
+        content = json.loads(index.read_text(encoding="utf-8"))
+        for item in content["items"]:
+            item["text"] = plain(item["text"])
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         index.write_text(text, encoding="utf-8")
         index.with_suffix(".js").write_text(f"var __index = {text};\n", encoding="utf-8")
 
