@@ -7,7 +7,7 @@ CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 # The files with a marker: to collect all others as well takes longer than to run some of these.
 MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
-.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper paper-pdf test-cuda bench-many clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
+	@echo "make paper-pdf the theorems of docs/theory as one PDF, in results/; needs Debian's packages pandoc and texlive-xetex"
 	@echo "make pages     what is written from the code: stubs, reference, list of agents, menu, the way of a call"
 	@echo "make pictures  the pictures of docs/idea.md, from new runs (under a minute)"
 	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
@@ -92,6 +93,10 @@ docs: $(VENV)/.docs
 	$(RUN) docs/write_pages.py
 	$(VENV)/bin/zensical build --clean --strict
 	$(RUN) docs/finish_site.py site
+
+paper-pdf:
+	@mkdir -p results
+	$(PYTHON) docs/write_paper.py results/theorems.pdf
 
 pages: $(VENV)/.experiments
 	$(RUN) docs/write_pages.py
