@@ -7,7 +7,7 @@ CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache
 # The files with a marker: to collect all others as well takes longer than to run some of these.
 MARKED = $$(grep -rlw --include='test_*.py' $(1) tests)
 
-.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper paper-pdf test-cuda bench-many clean
+.PHONY: help demo test serve-test bench-serve lint validate docs pages pictures numbers release-check bench bench-kernels bench-instructions bench-start bench-house bench-family bench-learning paper test-cuda bench-many clean
 
 help:
 	@echo "make demo      the recommended agents beside the usual ones, and a page that says what came out (about a minute)"
@@ -94,6 +94,7 @@ docs: $(VENV)/.docs
 	$(VENV)/bin/zensical build --clean --strict
 	$(RUN) docs/finish_site.py site
 
+.PHONY: paper-pdf
 paper-pdf:
 	@mkdir -p results
 	$(PYTHON) docs/write_paper.py results/theorems.pdf

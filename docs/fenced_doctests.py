@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -13,8 +15,7 @@ from typing import Any
 import griffe
 
 sys.path.insert(0, str(Path(__file__).parent))
-from write_pages import fenced
-
+from write_pages import assigned, fenced
 
 STAR = re.compile(r"(?<=[A-Za-zα-ωΑ-Ω)])\*(?=[\s_,.;:)\]}‖⟩|^=/]|$)")
 UNDERSCORE = re.compile(r"(?<=[‖⟩)\]}|*])_(?=[{A-Za-zα-ω(])")
@@ -78,6 +79,11 @@ class FencedDoctests(griffe.Extension):
             elif field or "property" not in obj.labels:
                 obj.docstring = None
             obj.value = None if field else obj.value
+        if obj.is_attribute and owner is not None and owner.is_module:
+            obj.docstring = None  # of a constant Python tells that of its type
+            with contextlib.suppress(LookupError):
+                words = inspect.cleandoc(assigned(owner.path, obj.name))
+                obj.docstring = griffe.Docstring(words, parent=obj) if words else None
         if obj.is_attribute and len(str(obj.value)) > 120:  # would be one line
             obj.value = None
         if obj.docstring and "```pycon" not in obj.docstring.value:

@@ -1,9 +1,9 @@
-"""Finish the built site: formulas become MathML, and search works from a folder, without a server.
+r"""Finish the built site: formulas become MathML, and search works from a folder, without a server.
 
 python docs/finish_site.py site
 
-The builder leaves TeX between ``\\(`` and ``\\)``, marked by the class "arithmatex". Browsers know MathML: no script and
-no font is needed. A page that is opened from a folder may not fetch ``search.json``, but it may load a script.
+The builder leaves TeX between ``\(`` and ``\)``, marked by the class "arithmatex". Browsers know MathML: no script
+and no font is needed. A page that is opened from a folder may not fetch ``search.json``, but it may load a script.
 """
 
 from __future__ import annotations
@@ -18,8 +18,21 @@ from pathlib import Path
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
-OPERATORS = {"⪰": "&#x02AB0;", "‖": "&#x02016;", "{": "&#x0007B;", "}": "&#x0007D;", "⌈": "&#x02308;", "⌉": "&#x02309;"}
+OPERATORS = {
+    "⪰": "&#x02AB0;",
+    "‖": "&#x02016;",
+    "{": "&#x0007B;",
+    "}": "&#x0007D;",
+    "⌈": "&#x02308;",
+    "⌉": "&#x02309;",
+}
 """Symbols that latex2mathml takes for names."""
+
+REPAIRS = {
+    "<mo>&#x02016;</mo>": '<mo stretchy="false" lspace="0" rspace="0">‖</mo>',  # both bars of a norm alike
+    '<mo stretchy="false">&#x0007C;</mo>': '<mo stretchy="false" lspace="0" rspace="0">|</mo>',  # no gap beside a bar
+    '<mo stretchy="true">&#x000AF;</mo></mover>': '<mo accent="true" stretchy="false">&#x000AF;</mo></mover>',  # V bar
+}
 
 LONG = 60
 """Characters of TeX beyond which a formula in the text may be wider than a phone: it then scrolls by itself."""
@@ -30,15 +43,16 @@ LEFT = re.compile(r"\\[a-zA-Z]+|\$")
 
 @functools.cache
 def mathml(tex: str, display: bool) -> str:
-    """The MathML of a formula; a ValueError says what was not understood.
+    r"""The MathML of a formula; a ValueError says what was not understood.
 
-    >>> mathml(r"\\sqrt{d}", False)[-46:]
+    >>> mathml(r"\sqrt{d}", False)[-46:]
     '><mrow><mi>d</mi></mrow></msqrt></mrow></math>'
     """
     written = convert(tex, display="block" if display else "inline")
     for symbol, entity in OPERATORS.items():
         written = written.replace(f"<mi>{entity}</mi>", f'<mo stretchy="false">{symbol}</mo>')
-    written = written.replace('<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
+    for theirs, ours in REPAIRS.items():
+        written = written.replace(theirs, ours)
     left = LEFT.findall(html.unescape(re.sub(r"<[^>]*>", " ", written)))
     if left:
         raise ValueError(f"formula {tex!r}: not understood: {', '.join(left)}")

@@ -68,7 +68,7 @@ def header() -> str:
 def pages() -> list[Path]:
     """The pages, in the order of the menu."""
     menu = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
-    return [DOCS / name for name in re.findall(r"- (theory/\w+\.md)$", menu, flags=re.M)]
+    return [DOCS / name for name in re.findall(r"(theory/\w+\.md)$", menu, flags=re.M)]
 
 
 def anchor(page: str, rest: str = "") -> str:
@@ -92,7 +92,9 @@ def prepared(path: Path) -> str:
     def heading(found: re.Match[str]) -> str:
         given = re.search(r" \{ #(\S+) \}$", found[2])
         title = found[2][: given.start()] if given else found[2]
-        name = anchor(path.name, given[1] if given else slug(title)) if len(found[1]) > 1 else anchor(path.name)
+        name = (
+            anchor(path.name, given[1] if given else slug(title)) if len(found[1]) > 1 else anchor(path.name)
+        )
         return f"{found[1]} {title} {{#{name}}}"
 
     def link(found: re.Match[str]) -> str:
@@ -124,7 +126,11 @@ def main(target: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "paper.md"
         source.write_text(header() + "\n\n".join(map(prepared, pages())), encoding="utf-8")
-        options = ["--from=markdown-implicit_figures", "--pdf-engine=xelatex", f"--output={target.absolute()}"]
+        options = [
+            "--from=markdown-implicit_figures",
+            "--pdf-engine=xelatex",
+            f"--output={target.absolute()}",
+        ]
         done = subprocess.run(["pandoc", str(source), *options], capture_output=True, text=True, check=False)
     print(done.stderr, file=sys.stderr, end="")
     if done.returncode == 0:

@@ -68,7 +68,9 @@ def test_formulas_of_a_page_are_tex(page):
         assert "<math" in convert(tex, display)
     assert not re.search(r"^#.*\$", text, flags=re.M)  # headings are also in the list of contents, as text
     rows = [line for line in prose(text).splitlines() if line.startswith("|")]
-    assert [row for row in rows if re.search(r"\$[^$|]*(?<!\\)\|[^$]*\$ \|", row) and row.count("$") % 2] == []
+    assert [
+        row for row in rows if re.search(r"\$[^$|]*(?<!\\)\|[^$]*\$ \|", row) and row.count("$") % 2
+    ] == []
 
 
 def test_most_pages_have_formulas():
@@ -174,7 +176,9 @@ def test_broken_links_are_found(tmp_path):
 
 
 def test_a_page_is_finished():
-    page = '<p><span class="arithmatex">\\(a &lt; b\\)</span></p><div class="arithmatex">\\[\\sqrt{d}\\]</div>'
+    page = (
+        '<p><span class="arithmatex">\\(a &lt; b\\)</span></p><div class="arithmatex">\\[\\sqrt{d}\\]</div>'
+    )
     done = finisher().finished(page)
     assert done.count("<math") == 2
     assert left_as_tex(done) == []
@@ -214,10 +218,17 @@ def test_the_site_is_built_and_asks_nothing_of_others(builder, tmp_path):
         assert pages[name].count("<math") == len(has), name
     for name, text in pages.items():  # attributes are told by us, not by their types
         assert not (
-            name.startswith("reference/")
-            and re.search("Alias for field|Convert a string or number", text)
+            name.startswith("reference/") and re.search("Alias for field|Convert a string or number", text)
         ), name
-    for name in ("index", "start", "idea", "agents/index", "theory/star_lsvi", "reference/theory", "glossary"):
+    for name in (
+        "index",
+        "start",
+        "idea",
+        "agents/index",
+        "theory/star_lsvi",
+        "reference/theory",
+        "glossary",
+    ):
         document, console = chromium.show(site / f"{name}.html", tmp_path / "profile")
         assert "unipac" in document
         assert console == []
