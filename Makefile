@@ -17,6 +17,7 @@ help:
 	@echo "make lint      ruff, mypy, the import contract, and types as users see them: mypy, pyright, stubtest"
 	@echo "make validate  the long measurements behind the claims of the docs (an hour or more)"
 	@echo "make docs      the site, in site/index.html; asks nothing of other hosts (under a minute)"
+	@echo "make paper-pdf the theorems of docs/theory as one PDF, in results/; needs Debian's packages pandoc and texlive-xetex"
 	@echo "make pages     what is written from the code: stubs, reference, list of agents, menu, the way of a call"
 	@echo "make pictures  the pictures of README and docs/idea.md, from new runs (under a minute)"
 	@echo "make numbers   what README and docs say of runs, from the files that the runs wrote"
@@ -91,6 +92,12 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.experiments
 docs: $(VENV)/.docs
 	$(RUN) docs/write_pages.py
 	$(VENV)/bin/zensical build --clean --strict
+	$(RUN) docs/finish_site.py site
+
+.PHONY: paper-pdf
+paper-pdf:
+	@mkdir -p results
+	$(PYTHON) docs/write_paper.py results/theorems.pdf
 
 pages: $(VENV)/.experiments
 	$(RUN) docs/write_pages.py

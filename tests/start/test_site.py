@@ -6,15 +6,12 @@ import importlib
 import importlib.util
 import inspect
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 
-from helpers import chromium
 from unipac import registry
 
 ROOT = Path(__file__).parents[2]
@@ -251,57 +248,3 @@ def test_examples_below_constants_run():
 def test_every_agent_is_in_the_list():
     text = (DOCS / "agents" / "index.md").read_text(encoding="utf-8")
     assert [name for name in registry.AGENTS if f"[`{name}`](" not in text] == []
-
-
-# -- the site itself -----------------------------------------------------------------------------
-
-
-def from_elsewhere(html):
-    """What a page would fetch from other hosts: scripts, styles, pictures, fonts; links to follow are none."""
-    fetched = re.findall(r"<(?:script|img|iframe|source|video)\b[^>]*\bsrc=[\"']?([^\"'\s>]+)", html)
-    fetched += re.findall(
-        r"<link\b(?=[^>]*stylesheet|[^>]*icon|[^>]*preload|[^>]*preconnect)[^>]*href=[\"']?([^\"'\s>]+)", html
-    )
-    fetched += re.findall(r"url\([\"']?([^\"')]+)", html)
-    return [address for address in fetched if re.match(r"(https?:)?//", address)]
-
-
-def test_what_comes_from_elsewhere_is_found():
-    ours = (
-        '<script src="assets/a.js"></script><link rel="stylesheet" href="b.css"><a href="https://x.org">x</a>'
-    )
-    theirs = '<img src="https://x.org/a.png"><link href=//x.org/b.css rel=stylesheet>'
-    assert from_elsewhere(ours) == []
-    assert from_elsewhere(ours + theirs) == ["https://x.org/a.png", "//x.org/b.css"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("builder", ["zensical", "mkdocs"])
-def test_the_site_is_built_and_asks_nothing_of_others(builder, tmp_path):
-    """Every page by what it names, some by what Chromium says of them while no host can be reached."""
-    program = shutil.which(builder)
-    if program is None:
-        pytest.skip(f"{builder} is not installed; the extra docs has it")
-    place = tmp_path / "copy"
-    shutil.copytree(DOCS, place / "docs")
-    (place / "src").symlink_to(ROOT / "src")
-    shutil.copy(ROOT / "mkdocs.yml", place)
-    done = subprocess.run(
-        [program, "build", "--strict"], cwd=place, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    built = sorted((place / "site").rglob("*.html"))
-    assert len(built) > len(PAGES)
-    assert {
-        page.name: found for page in built if (found := from_elsewhere(page.read_text(encoding="utf-8")))
-    } == {}
-    for page in (place / "site" / "reference").glob(
-        "*.html"
-    ):  # attributes are told by us, not by their types
-        assert not re.search(
-            "Alias for field|Convert a string or number", page.read_text(encoding="utf-8")
-        ), page
-    for name in ("index", "start", "idea", "agents/index", "reference/theory", "glossary"):
-        document, console = chromium.show(place / "site" / f"{name}.html", tmp_path / "profile")
-        assert "unipac" in document
-        assert console == []
