@@ -30,6 +30,7 @@ OPERATORS = {
 
 REPAIRS = {
     "<mo>&#x02016;</mo>": '<mo stretchy="false" lspace="0" rspace="0">‖</mo>',  # both bars of a norm alike
+    "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">|</mo>',  # nor of one that stretches
     '<mo stretchy="false">&#x0007C;</mo>': '<mo stretchy="false" lspace="0" rspace="0">|</mo>',  # no gap beside a bar
     '<mo stretchy="true">&#x000AF;</mo></mover>': '<mo accent="true" stretchy="false">&#x000AF;</mo></mover>',  # V bar
 }
