@@ -93,7 +93,7 @@ def value(*arguments: Any, by: str = "model", **options: Any) -> Any:
         >>> known.ipw, known.snipw, known.lower, known.upper
         (0.700, 0.700, 0.678, 0.717)
     """
-    return _way(by).value(*arguments, **options)
+    return _way(by, arguments).value(*arguments, **options)
 
 
 @overload
@@ -138,8 +138,13 @@ def compare(*arguments: Any, by: str = "model", **options: Any) -> Any:
         >>> found.winner, found.difference.lower > 0.1, found.difference.alpha
         ('first', True, 0.025)
     """
-    return _way(by).compare(*arguments, **options)
+    return _way(by, arguments).compare(*arguments, **options)
 
 
-def _way(by: str) -> Any:
-    return _WAYS[check.one_of("by", by, tuple(_WAYS))]
+def _way(by: str, arguments: tuple[Any, ...]) -> Any:
+    way = _WAYS[check.one_of("by", by, tuple(_WAYS))]
+    if by == "model" and arguments and isinstance(arguments[0], Log):
+        raise ValueError(
+            'agent must be the first argument; by="weights" needs none, got a Log and by="model"'
+        )
+    return way

@@ -122,7 +122,8 @@ class RunningMean:
         Args:
             weight: π(A)/p(A), the probability of the action taken under the policy over that of the log.
             reward: the reward.
-            other: the weight of the other policy, if this is a difference; 1 for the decisions as they were made.
+            other: the weight of the other policy, if this is a difference; 1 for the decisions as they were made. One
+                number is that of all rounds.
             guess: a guess f(A) of the reward of the action taken, within the range, made before the draw. It may be
                 wrong; a good one makes the bounds narrower. Without any, the mean so far is the guess.
             expected: Σ_a π(a) f(a), with a guess.
@@ -151,7 +152,8 @@ class RunningMean:
         w = _column("weight", weight)
         rounds, nothing = len(w), np.empty(0)
         r = self._scaled("reward", _column("reward", reward, rounds))
-        v = nothing if other is None else _column("other", other, rounds)
+        same = np.ndim(other) == 0 and other is not None  # type: ignore[arg-type]
+        v = nothing if other is None else _column("other", np.full(rounds, other) if same else other, rounds)
         f = nothing if guess is None else self._scaled("guess", _column("guess", guess, rounds))
         m = nothing if expected is None else self._scaled("expected", _column("expected", expected, rounds))
         n = nothing
