@@ -59,7 +59,7 @@ def current(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, Any], 
     if header["version"] == VERSION:
         return dict(header), arrays
     held = dict(arrays)
-    if header["kind"] == "deployment":
+    if header["kind"] in ("deployment", "snapshot"):
         new = {**header, "agent": _agent(header["agent"], held, "agent.")}
         _add_sets(new["agent"], held, "agent.state.")
     else:

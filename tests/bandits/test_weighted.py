@@ -192,6 +192,29 @@ def test_forecasts_are_within_bounds_and_variances_within_theirs(sign):
             assert np.isfinite(sets.weighted_sums).all()
 
 
+@pytest.mark.parametrize("times", [1, 1000])
+def test_the_largest_weights(times):
+    """All rewards at an end: v falls to its least; widths of two directions 1e-3 apart are exact to 1e-7."""
+    rules, sets, _ = made(1, 2)
+    c, work, gram = C(2, 1e6), workspace(1, sets), np.array([0, 0, 0], dtype=np.longdouble)
+    axes = np.array([[1.0, 0.0], [math.cos(1e-3), math.sin(1e-3)]])
+    for t in range(3000):
+        x = axes[t % 2]
+        kernels.look(sets, x[None], work)
+        _, v = weighted.forecast(sets, rules, c.rows, 0, c.radius, x[None], 0, 0, work)
+        learn(sets, rules, c, x, 0.0, times)
+        weight = np.longdouble(times) / np.longdouble(v)
+        gram += weight * np.array([x[0] * x[0], x[0] * x[1], x[1] * x[1]], dtype=np.longdouble)
+    assert (v == weighted.LEAST_VARIANCE) == (times == 1000)
+    assert v < 0.01
+    p, q, s = gram + rules.weighted_regularization * np.array([1, 0, 1], dtype=np.longdouble)
+    kernels.look(sets, axes[:1], work)
+    assert work.weighted_values[1, 0] == pytest.approx(float(s / (p * s - q * q)), rel=1e-7)
+    kernels.look(sets, np.array([[0.0, 1.0]]), work)
+    assert work.weighted_values[1, 0] == pytest.approx(float(p / (p * s - q * q)), rel=1e-7)
+    assert sets.weighted_sums[0, packed.WEIGHTED_EXCESS] == 0.0  # no forecast was wrong
+
+
 # -- agents ------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,8 @@ import pytest
 import unipac
 from helpers import deployment_machine as machine, stores
 from helpers.interrupts import interrupt, moments
-from unipac.deployment import Closed, Conflict, LogClosed, folder
+from unipac import _storage
+from unipac.deployment import Closed, Conflict, LogClosed, folder, reading
 from unipac.deployment.folder import Folder
 
 X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
@@ -389,6 +390,26 @@ def test_a_damaged_snapshot(tmp_path):
     older.unlink()
     newest.unlink()
     assert opened(tmp_path / "log").digest() == right
+
+
+def test_a_snapshot_of_an_older_version(tmp_path, monkeypatch, recwarn):
+    """Version 4 knew no rewards_within: its snapshots are read, as a log that was trimmed has nothing else."""
+    d, _ = lived(tmp_path / "log", 20)
+    d.checkpoint()
+    right = d.digest()
+    d.shut()
+    (snapshot,) = (tmp_path / "log").glob("snapshot-*")
+    header, arrays, _ = _storage.read_all(snapshot)
+    assert header["agent"]["parameters"].pop("rewards_within") is None
+    header.pop("digest", None)
+    monkeypatch.setattr(_storage, "VERSION", 4)
+    snapshot.write_bytes(_storage.content({k: v for k, v in header.items() if k != "version"}, arrays))
+    monkeypatch.undo()
+    assert _storage.read_all(snapshot)[0]["version"] == 4
+    assert reading.replayed(tmp_path / "log")[1] == [d._seq]  # the events lead to it
+    again = opened(tmp_path / "log")
+    assert again.digest() == right
+    assert not [one for one in recwarn if "snapshot" in str(one.message)]
 
 
 # -- personal data -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from unipac import _checks as check, _storage as storage
+from unipac import _checks as check, _storage as storage, _versions as versions
 from unipac.deployment import holding
 from unipac.deployment.contents import Arrays, Contents, Maker, restored_entries
 
@@ -61,13 +61,20 @@ def digest(found: Snapshot) -> str:
 
 def digest_of(header: Mapping[str, Any], arrays: Arrays) -> str:
     """The same, of a snapshot that may come from a file."""
+    header, arrays = _current(header, arrays)
     told = {name: value for name, value in header.items() if name not in STORED}
     return hashlib.sha256(storage.digest(told, arrays).encode()).hexdigest()
+
+
+def _current(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str, Any], Arrays]:
+    """As this version writes it; what does not come from a file is so."""
+    return versions.current(header, arrays) if "version" in header else (header, arrays)
 
 
 def restored(maker: Maker, header: Mapping[str, Any], arrays: Arrays) -> Any:
     """The deployment of a snapshot; a ``ValueError`` if no data could have led to it."""
     check.require(header["kind"] == "snapshot", "snapshot", "one of a deployment", header["kind"])
+    header, arrays = _current(header, arrays)
     d = maker.filled(header["spec"], header, arrays)
     learned, held = d._agent, restored_entries("pending.", arrays, d._agent.dim)
     taught = [key for key, entry in held.items() if entry.number is not None]
