@@ -104,7 +104,7 @@ def _replayed(log: Path) -> str:
 
     made, passed = reading.replayed(log)
     known = f"; as the snapshots at {', '.join(f'{seq:,}' for seq in passed)} say" if passed else ""
-    return f"{made._seq:,} events lead to {made.digest()}{known}\n{made!r}"
+    return f"{made._seq + 1:,} events lead to {made.digest()}{known}\n{made!r}"
 
 
 def _exported(log: Path, target: Path) -> str:

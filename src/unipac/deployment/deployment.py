@@ -61,7 +61,7 @@ class Deployment:
     learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
     reward arrives next depends on the noise of outstanding rewards.
 
-    A call that fails raises a ``ValueError`` and changes nothing, but it closes windows that had ended. Whatever is
+    A call that fails raises a ``ValueError`` and changes nothing; no window ends because of it. Whatever is
     raised in the middle of a call, by Ctrl-C or the handler of a signal, all of the call has happened or nothing, and
     of several windows that end at once a whole number have. Threads may call at the same time.
 
