@@ -713,6 +713,38 @@ def test_a_run_a_failure_and_what_is_printed(tmp_path):
     assert "before" in again.stdout
 
 
+def test_changed_code_is_another_experiment(tmp_path, monkeypatch):
+    """Cells of the old code are neither shown as those of the new nor mixed with them."""
+    folder = tmp_path / "results"
+    code = inspect.getsource(own_agents)
+    (tmp_path / "mine.toml").write_text(
+        "rounds = 20\nseeds = 1\n[agents.mine]\nagent = 'changing_agents:Uniform'\n"
+        "[agents.nested]\nagent = 'NestedOFUL'\n[instances.s]\ninstance = 'sphere'\n"
+    )
+
+    def run(text, seeds=1):
+        (tmp_path / "changing_agents.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "changing_agents", raising=False)
+        spec = experiments.read(tmp_path / "mine.toml").with_changes(seeds=seeds)
+        return experiments.run([(spec, folder)])
+
+    assert run(code).computed == 2
+    assert run(code, seeds=2).computed == 2
+    with pytest.raises(store.StoreError, match="the code of 'mine' was another when it was run.*--out"):
+        run(code + "\n# changed\n", seeds=2)
+    described = json.loads((folder / "spec.json").read_text())
+    for agent in described["agents"]:
+        agent.pop("source", None)  # as an older version wrote it
+    (folder / "spec.json").write_text(json.dumps(described, indent=2, sort_keys=True))
+    cells = list((folder / "cells").glob("mine*.json"))
+    assert len(cells) == 2
+    for cell in cells:
+        data = json.loads(cell.read_text())
+        del data["cell"]["agent"]["source"]
+        cell.write_text(json.dumps(data, indent=2, sort_keys=True))
+    assert run(code, seeds=2).computed == 0
+
+
 def test_the_machine_file_tells_the_command(tmp_path):
     (tmp_path / "mine.toml").write_text(
         "rounds = 50\nseeds = 1\n[agents.nested]\nagent = 'NestedOFUL'\n[instances.s]\ninstance = 'sphere'\n"

@@ -165,6 +165,7 @@ def test_a_backup_of_a_running_service(tmp_path):
         ]
         told = subprocess.run(command, capture_output=True, text=True)
         assert told.returncode == 0, told.stderr
+        assert (tmp_path / "copy.sqlite").stat().st_mode & 0o777 == 0o600  # it holds contexts
         again = subprocess.run(command, capture_output=True, text=True)
         assert again.returncode == 2
         assert "exists" in again.stderr

@@ -44,7 +44,7 @@ def show_log(
         ),
     ] = None,
 ) -> None:
-    """Show what is in the log of a deployment; a deployment may write it meanwhile.
+    """Show what is in the log of a deployment, which may write it meanwhile; a service must be stopped.
 
     Example: unipac log router --verify
     """

@@ -132,7 +132,10 @@ def _ask(address: str, target: Path) -> None:
         request.add_header("Authorization", f"Bearer {secret}")
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
-        with urllib.request.urlopen(request, timeout=600) as answer, open(unfinished, "xb") as file:
+        with (
+            urllib.request.urlopen(request, timeout=600) as answer,
+            open(unfinished, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file,
+        ):
             while part := answer.read(2**20):
                 file.write(part)
             file.flush()

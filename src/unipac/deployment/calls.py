@@ -51,7 +51,7 @@ def decide(
         now = d._uptime.now()
         known = None if key is None else d._entries.get(key) or remembered(d, key)
         if known is not None and known.body not in (body, b""):  # older logs have none
-            raise Conflict(f"id must be new, or have the same actions, got {key!r} with others")
+            raise Conflict(f"id must be new, or come with the same question, got {key!r} with another")
         if known is None and len(d._entries) >= d.max_pending and first_ended(d._entries, now[0]) is None:
             raise Full(f"at most {d.max_pending} decisions may wait (max_pending), got one more")
         close_ended(d, now)

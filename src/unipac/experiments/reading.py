@@ -209,7 +209,7 @@ def _agent(label: str, family: str, table: Mapping[str, Any]) -> Agent:
         if kind != "mdp" or not isinstance(table["stored"], bool):
             raise SpecError(f"{where} stored: must be true or false, for an agent for MDPs")
         parameters["stored"] = table["stored"]
-    return Agent(label, family, table["agent"], parameters, kind, plays)
+    return Agent(label, family, table["agent"], parameters, kind, plays, registry.source_of(table["agent"]))
 
 
 def _instance(
@@ -240,7 +240,8 @@ def _instance(
                 hint = registry.nearest(str(player), sorted(labels))
                 raise SpecError(f"{where} agents: {player!r} is no label in [agents]; {hint}")
         players = tuple(players)
-    draft = Instance(label, family, table["instance"], parameters, "bandit", rounds, players)
+    source = registry.source_of(table["instance"])
+    draft = Instance(label, family, table["instance"], parameters, "bandit", rounds, players, source)
     try:
         made = making.make_instance(draft)
         instance = replace(draft, kind=registry.instance_kind(made))

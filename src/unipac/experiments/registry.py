@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import hashlib
 import importlib
 import inspect
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from unipac import data, envs
@@ -114,6 +116,14 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
     if wrong:
         raise SpecError(f"{what} = {name!r} must be {wrong}; it was not called")
     return thing  # type: ignore[no-any-return]
+
+
+def source_of(name: str) -> str:
+    """A digest of the file of ``module:object``, which was found before; "" for what the library has."""
+    if ":" not in name:
+        return ""
+    file = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""
 
 
 def _unfit(what: str, thing: Any) -> str:

@@ -35,6 +35,8 @@ class Agent:
     kind: Kind
     plays: World
     """The kind of instance that it plays; it follows from ``agent``."""
+    source: str = ""
+    """A digest of the file of ``module:object``, whose change makes another agent of it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The agent as a dictionary for JSON."""
@@ -44,6 +46,7 @@ class Agent:
             "agent": self.agent,
             "parameters": dict(self.parameters),
             "kind": self.kind,
+            **({"source": self.source} if self.source else {}),
         }
 
 
@@ -62,6 +65,8 @@ class Instance:
     """The number of rounds or episodes; for a search, the largest number of pulls."""
     agents: tuple[str, ...] | None
     """Labels or families of the agents that play it; None for all of its kind."""
+    source: str = ""
+    """As that of an agent."""
 
     def as_dict(self) -> dict[str, Any]:
         """The instance as a dictionary for JSON; ``agents`` is left out, as it does not affect a cell."""
@@ -72,6 +77,7 @@ class Instance:
             "parameters": dict(self.parameters),
             "kind": self.kind,
             "rounds": self.rounds,
+            **({"source": self.source} if self.source else {}),
         }
 
 

@@ -201,7 +201,10 @@ class Store:
 
     def _check(self, cell: Cell) -> None:
         kept = self._check_digest(cell.name)
-        if kept != json.loads(json.dumps(cell.as_dict())):
+        wanted = json.loads(json.dumps(cell.as_dict()))
+        for part in ("agent", "instance"):
+            wanted[part] = _as_kept(kept.get(part, {}), wanted[part])
+        if kept != wanted:
             raise StoreError(
                 f"{self._json(cell.name)}: describes another cell; choose another folder with --out, or"
                 f" delete {cell.name}.json and {cell.name}.parquet and run again"
@@ -287,6 +290,11 @@ def _is_time(line: Mapping[str, Any]) -> bool:
     )
 
 
+def _as_kept(kept: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """What is wanted, without the digest of its code where an older version of unipac kept none."""
+    return {key: value for key, value in wanted.items() if key != "source" or "source" in kept}
+
+
 def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """The first difference other than the number of seeds, titles and descriptions; empty if there is none."""
     if kept.get("at_once", False) != wanted.get("at_once", False):
@@ -294,7 +302,10 @@ def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     for key in ("eps", "coverage", "agents", "instances"):
         if key in ("agents", "instances"):
             ours = {entry["label"]: entry for entry in kept[key]}
-            theirs = {entry["label"]: entry for entry in json.loads(json.dumps(wanted[key]))}
+            theirs = {
+                entry["label"]: _as_kept(ours.get(entry["label"], {}), entry)
+                for entry in json.loads(json.dumps(wanted[key]))
+            }
             for label in [*ours, *theirs]:
                 if ours.get(label) != theirs.get(label):
                     if label not in ours or label not in theirs:
@@ -302,6 +313,8 @@ def _difference(kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
                     parts = {**ours[label], **theirs[label]}
                     pairs = ((part, ours[label].get(part), theirs[label].get(part)) for part in parts)
                     part, one, other = next(pair for pair in pairs if pair[1] != pair[2])
+                    if part == "source":
+                        return f"the code of {label!r} was another when it was run"
                     return f"{key}: {label!r} has {part} = {one}, not {other}"
         elif kept[key] != json.loads(json.dumps(wanted[key])):
             return f"{key} = {kept[key]}, not {wanted[key]}"

@@ -146,7 +146,7 @@ class _Routes:
             raise Problem(401, "a token of this service is needed: Authorization: Bearer TOKEN")
         about = request.path_params.get("d", ALL)
         if not all(token.allows(scope, about) for scope in needed):
-            raise Problem(403, f"the token must have {' and '.join(needed)} for this")
+            raise Problem(403, f"the token must have {' and '.join(needed)}, for this deployment")
 
     # -- a deployment ------------------------------------------------------------------------------------------
 

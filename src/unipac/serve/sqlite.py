@@ -33,8 +33,7 @@ class Sqlite:
 
     def __init__(self, path: str | os.PathLike[str], synchronous: str = "full") -> None:
         self.path, self._lock = Path(path), threading.Lock()
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        _for_its_owner(self.path)
         self._db = sqlite3.connect(self.path, timeout=0.5, isolation_level=None, check_same_thread=False)
         try:
             for pragma in ("locking_mode=exclusive", "journal_mode=wal", f"synchronous={synchronous}",
@@ -169,6 +168,7 @@ class Sqlite:
             self._lock.release()
             self._lock.acquire()
 
+        _for_its_owner(path)
         target = sqlite3.connect(path)
         try:
             with self._lock:
@@ -181,3 +181,9 @@ class Sqlite:
         """Bring the log into the file, and unlock it."""
         with self._lock:
             self._db.close()
+
+
+def _for_its_owner(path: Path) -> None:
+    """Make the file, if there is none, such that nobody else reads what it will hold."""
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
