@@ -87,6 +87,71 @@ def test_the_checks_of_sources_can_fail():
         finisher().mathml(r"\nosuchcommand x", False)
 
 
+def proofs():
+    """The pages of single results."""
+    return [page for page in (DOCS / "theory").glob("*.md") if page.stem not in ("index", "tools")]
+
+
+def named_tests(text):
+    """The tests that a page names, as (file, function); `::name` alone belongs to the file before it."""
+    found, file = [], ""
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(\w+)`", text):
+        file = path or file
+        found.append((file, name))
+    return found
+
+
+def missing_tests(text):
+    return [
+        (file, name)
+        for file, name in named_tests(text)
+        if not (ROOT / file).is_file() or f"\ndef {name}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize("page", proofs(), ids=lambda page: page.stem)
+def test_a_result_has_a_proof_and_tests_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall("∎", text)) >= 1
+    assert {"Checked by", "Open"} <= set(re.findall(r"^## (.*)$", text, flags=re.M))
+    assert len(named_tests(text)) >= 4
+    assert missing_tests(text) == []
+
+
+def test_missing_tests_are_found():
+    here = "tests/start/test_built.py"
+    text = f"`{here}::test_missing_tests_are_found`, `::test_no_such`, `tests/none.py::test_a`"
+    assert missing_tests(text) == [(here, "test_no_such"), ("tests/none.py", "test_a")]
+
+
+# -- the paper -----------------------------------------------------------------------------------
+
+
+def paper():
+    spec = importlib.util.spec_from_file_location("write_paper", DOCS / "write_paper.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_paper_has_every_page_and_its_links_lead_somewhere():
+    writer = paper()
+    assert sorted(writer.pages()) == sorted((DOCS / "theory").glob("*.md"))
+    text = "\n\n".join(map(writer.prepared, writer.pages()))
+    places = re.findall(r"\{#([^}\s]+)\}$", text, flags=re.M)
+    links = set(re.findall(r"\]\(#([^)]+)\)", text))
+    assert len(places) == len(set(places))
+    assert len(links) > 20
+    assert links <= set(places)
+    assert not re.search(r"\]\((?!#|https://)", text)
+
+
+def test_the_paper_says_which_programs_are_missing(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert paper().main(tmp_path / "paper.pdf") == 1
+    assert "not found: pandoc, xelatex. On Debian: apt-get install pandoc" in capsys.readouterr().err
+
+
 # -- the built pages -----------------------------------------------------------------------------
 
 
