@@ -730,7 +730,7 @@ def test_changed_code_is_another_experiment(tmp_path, monkeypatch):
 
     assert run(code).computed == 2
     assert run(code, seeds=2).computed == 2
-    with pytest.raises(store.StoreError, match="the code of 'mine' was another when it was run.*--out"):
+    with pytest.raises(store.StoreError, match=r"the code of 'mine' was another when it was run.*--out"):
         run(code + "\n# changed\n", seeds=2)
     described = json.loads((folder / "spec.json").read_text())
     for agent in described["agents"]:
