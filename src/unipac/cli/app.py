@@ -14,7 +14,7 @@ from rich.table import Table
 from unipac import __version__
 from unipac.cli import completion as completing, failures
 from unipac.cli.bound import bound
-from unipac.cli.console import EXIT_CODES, out, safe as _safe, seconds as _seconds, typed
+from unipac.cli.console import EXIT_CODES, Strict, out, safe as _safe, seconds as _seconds, typed
 from unipac.cli.data import get_data, warm
 from unipac.cli.demo import demo
 from unipac.cli.exits import FAILED, NOT_SEEN, Stopped
@@ -107,12 +107,7 @@ def run(
             help="The full size of a built-in experiment, not the small one. Example: unipac run paper --full.",
         ),
     ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
-        ),
-    ] = False,
+    strict: Strict = False,
 ) -> None:
     """Run an experiment, or go on with one that was interrupted.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -17,6 +19,11 @@ EXIT_CODES = (
     "Exit codes: 0 all well; 1 some cells failed; 2 something is wrong with the command, a file or a folder;"
     " 3 with --strict, a prediction was not seen; 130 interrupted; 143 terminated."
 )
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."),
+]
+"""The option of commands that judge predictions."""
 
 
 def safe(text: object) -> str:

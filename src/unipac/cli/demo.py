@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from unipac import __version__
-from unipac.cli.console import err, out, safe, seconds, typed
+from unipac.cli.console import Strict, err, out, safe, seconds, typed
 from unipac.cli.exits import NOT_SEEN, USAGE
 
 
@@ -24,12 +24,7 @@ def demo(
             "--quick", help="A small size, in which little can be concluded. Example: unipac demo --quick."
         ),
     ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
-        ),
-    ] = False,
+    strict: Strict = False,
 ) -> None:
     """Show certificates at work: a router of requests, real data, FrozenLake, a river, and OFUL's weak spot.
 

@@ -11,7 +11,7 @@ import typer
 
 from unipac import __version__
 from unipac.cli import completion as completing
-from unipac.cli.console import out, safe, typed
+from unipac.cli.console import Strict, out, safe, typed
 from unipac.cli.exits import NOT_SEEN
 
 
@@ -36,12 +36,7 @@ def report(
     format: Annotated[  # noqa: A002  (it is --format on the command line)
         Format, typer.Option(help="One HTML file, or one picture per figure. Example: --format png.")
     ] = Format.HTML,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Exit with code 3, not 0, if a prediction is not seen. Example: --strict."
-        ),
-    ] = False,
+    strict: Strict = False,
     lines: Annotated[
         str | None,
         typer.Option(

@@ -55,6 +55,12 @@ def over_episodes(values: Any, many: int = 60) -> tuple[list[int], list[float | 
     return [int(edge) for edge in edges], rounded(parts)
 
 
+def kept(broken: int, episodes: int) -> Finding:
+    """Whether promises were kept."""
+    words = "No policy loses more than was proven of it before the episode."
+    return Finding(words, broken == 0, f"{broken} of {episodes:,} did.")
+
+
 def tell(found: Mapping[str, Any]) -> Part:
     """What came out."""
     lost, count = found["in all"], found["episodes"]
@@ -63,11 +69,7 @@ def tell(found: Mapping[str, Any]) -> Part:
     certificate, gap = found["last"]
     words = ", ".join(f"{name} {total:,.0f}" for name, total in lost.items())
     findings = [
-        Finding(
-            "No policy loses more than was proven of it before the episode.",
-            found["broken"] == 0,
-            f"{found['broken']} of {count:,} did.",
-        ),
+        kept(found["broken"], count),
         Finding(
             "CertVI learns faster than Q-learning: over all episodes it loses less.",
             lost["CertVI"] < lost[nearest],

@@ -7,7 +7,7 @@ from typing import Any
 
 import unipac
 from unipac.demo import drawing as d
-from unipac.demo.lake import over_episodes
+from unipac.demo.lake import kept, over_episodes
 from unipac.demo.part import Chart, Part, rounded
 from unipac.experiments.findings import Finding
 
@@ -43,11 +43,7 @@ def tell(found: Mapping[str, Any]) -> Part:
     count, best = found["episodes"], found["best"]
     certificate, gap = found["last"]
     findings = [
-        Finding(
-            "No policy loses more than was proven of it before the episode.",
-            found["broken"] == 0,
-            f"{found['broken']} of {count:,} did.",
-        ),
+        kept(found["broken"], count),
         Finding(
             f"After {count:,} episodes at least half of what the best policy earns is proven.",
             certificate < best / 2,
