@@ -29,7 +29,16 @@ DEVICES = {"many": "cpu", "cuda": "cuda"}
 """The engines that play seeds at once, and where."""
 AT_ONCE = {"cpu": 2 * 10**6, "cuda": 2 * 10**9}
 """So many rounds are played between two looks at the progress."""
-NOT_TOLD = "reward certified_regret claimed explored violations uncovered levels mistakes".split()
+NOT_TOLD = [
+    "reward",
+    "certified_regret",
+    "claimed",
+    "explored",
+    "violations",
+    "uncovered",
+    "levels",
+    "mistakes",
+]
 """What ``play_many`` does not tell of a checkpoint; of most it tells the end."""
 
 
