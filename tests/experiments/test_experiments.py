@@ -709,6 +709,9 @@ def test_a_run_a_failure_and_what_is_printed(tmp_path):
     assert "Traceback" in failures
     assert '"agent": "own_agents:Raises"' in failures
     assert "nested" in result.stdout
+    assert program("report", "results/mine", folder=tmp_path).returncode == 0
+    page = (tmp_path / "results" / "mine" / "report.html").read_text()
+    assert "because they failed or were not run: 4 of bad." in page
     again = program("run", "mine.toml", "--engine", "serial", folder=tmp_path)
     assert "before" in again.stdout
 

@@ -53,6 +53,8 @@ class Section:
     """The registered name of each agent, by its label; it decides the colour, which is the same in all reports."""
     conclusion: Sequence[str] = ()
     """The results in plain words; one entry is one paragraph."""
+    missing: str = ""
+    """Which cells have no result, in words."""
     made: Mapping[str, str] = field(default_factory=dict)
     """How the results were made: date, machine, versions, digest."""
     general: bool = True

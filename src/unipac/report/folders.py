@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +97,18 @@ def section(folder: str | os.PathLike[str], options: Options | None = None) -> S
         conclusion=ours.conclude(results) if ours else [],
         made=_made(kept, runs),
         general=ours is not None and not spec.predictions,
+        missing=_missing(spec, store),
     )
+
+
+def _missing(spec: Spec, store: Store) -> str:
+    """How many cells have no result, of which agents; empty if none is missing."""
+    done = {table.stem for table in store.cells.glob("*.parquet")}
+    lacking = Counter(cell.agent.label for cell in spec.cells() if cell.name not in done)
+    if not lacking:
+        return ""
+    words = ", ".join(f"{count:,} of {label}" for label, count in lacking.items())
+    return f"Cells without a result, because they failed or were not run: {words}."
 
 
 def _built_in(spec: Mapping[str, Any]) -> Experiment | None:

@@ -104,7 +104,8 @@ def _agent(table: Mapping[str, Any], dim: int | None, modules: bool, depth: int)
     try:
         agent = cls(**parameters)
     except TypeError as error:
-        raise ValueError(f"agent must have the parameters of {name}: {error}") from None
+        why = str(error).partition("() ")[2] or str(error)
+        raise ValueError(f"agent must have the parameters of {name}: {why}") from None
     check.require(isinstance(agent, BanditAgent), "agent", "a bandit agent", name)
     return agent
 
