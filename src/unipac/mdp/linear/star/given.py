@@ -51,7 +51,8 @@ MIXTURE = parameter(
     default=False,
     check=check.flag,
     words="your promise that every coordinate of φ is a law of next states, at every stage, with an expected reward in "
-    "``reward_range``: one-hot features, aggregation, mixtures of known laws; not RBF, softmax or interpolation",
+    "``reward_range``: one-hot features, aggregation, mixtures of known laws; RBF, softmax or interpolation only if "
+    "nature mixes so",
 )
 REWARDS = parameter(
     default="deterministic",

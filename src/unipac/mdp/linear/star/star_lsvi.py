@@ -55,7 +55,10 @@ class StarLSVI(EpisodicAgent):
         (True, True)
     """
 
-    refutation: ClassVar[str] = "bounds or rewards contradict the assumptions: nothing is certified any more"
+    refutation: ClassVar[str] = (
+        "bounds or rewards contradict the assumptions: nothing is certified any more; rewards that vary need "
+        'rewards="noisy"'
+    )
 
     features: OptionalArrayParameter = parameter(default=None, words=given.FEATURES, kw_only=False)
     feature_map: FeatureFunction | None = given.FEATURE_MAP
