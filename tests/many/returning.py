@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 from numba import typeof, types
-from simulated import CASES
 
 from unipac._linking import Kernel
 from unipac.linalg import blocks
@@ -15,6 +14,8 @@ from unipac.many.record import Asked, room
 
 def compile_for(name):
     """Compile all that one seed of a case needs."""
+    from simulated import CASES  # which lies beside it
+
     make, instance = CASES[name]
     player = settings.player_of(make())
     world = settings.world_of(instance, player.dim, player.action_norm)

@@ -44,9 +44,7 @@ def chosen(
     label = None if labels is None else labels[index]
     certified = sound and agent._proven
     fields = (id_, index, action, level, mean, width, ucb, lcb, certificate, certified, label)
-    decision = tuple.__new__(Decision, (*fields, None, False, 0))
-    if zeta := agent._answered():
-        decision.under(zeta)
+    decision = tuple.__new__(Decision, (*fields, None, False, 0)).under(agent._answered())
     changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
     return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
 

@@ -160,7 +160,7 @@ class Ledger:
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         zetas = [d.misspecification for d in waiting]
-        if any(zetas):
+        if zetas.count(None) < len(zetas):
             progress["misspecification"] = zetas
         arrays = {
             "pending.actions": np.array([d.action for d in waiting]).reshape(-1, dim),

@@ -59,15 +59,15 @@ class Decision(_Chosen):
     [1.0, 0.0]
     """
 
-    misspecification: float = 0.0
-    """ζ: the certificate holds if rewards are linear within this.
+    misspecification: float | None = None
+    """ζ: the certificate holds if rewards are linear within this; None if it is not known.
 
     It is not an entry of the tuple: a copy of the entries loses it, and ``under`` sets it again.
     """
 
     def under(self, zeta: float | None) -> Decision:
-        """This decision, with the ζ under which its certificate holds; None is 0."""
-        if zeta:
+        """This decision, with the ζ under which its certificate holds."""
+        if zeta is not None:
             object.__setattr__(self, "misspecification", zeta)
         return self
 
