@@ -48,6 +48,7 @@ def test_a_part_has_no_machine_code_of_its_own():
     assert isinstance(_square, Kernel)
     assert not _square.overloads
     assert len(_square.part.overloads) <= 1  # one for two callers, none where these come from the cache
+    _square.part.compile((numba.float64,))
     (made,) = _square.part.overloads.values()
     assert made.library._final_module is not None
     assert not made.library._codegen._engine.is_symbol_defined(made.fndesc.mangled_name)
