@@ -70,11 +70,7 @@ def taught(
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
         changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
-    if type(step) is tuple:
-        changes.append((step[0], *step[1]))
-    else:
-        changes += of_step(agent, step)
-    return changes
+    return changes + of_step(agent, step)
 
 
 def forgotten(agent: BanditAgent, decision: Decision | SupportsIndex) -> list[Change]:
