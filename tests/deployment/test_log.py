@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import sys
+import threading
 import time
 from functools import partial
 
@@ -19,7 +20,7 @@ import unipac
 from helpers import deployment_machine as machine, stores
 from helpers.interrupts import interrupt, moments
 from unipac import _storage
-from unipac.deployment import Closed, Conflict, LogClosed, folder, reading
+from unipac.deployment import Closed, Conflict, LogClosed, entries, folder, reading
 from unipac.deployment.folder import Folder
 
 X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
@@ -239,6 +240,32 @@ def test_a_failed_write_changes_nothing(how, tmp_path, monkeypatch):
     d = opened(tmp_path / "log")
     assert d.digest() == after
     assert clock.now == 5.0
+
+
+@pytest.mark.parametrize("what", ["digest", "checkpoint"])
+def test_others_decide_while_a_deployment_is_described(what, tmp_path, monkeypatch):
+    """Between two slices of the decisions that wait, another thread decides; what is described is the state before."""
+    d, _ = lived(tmp_path / "log", window=None, default=None)
+    alone = d.digest()
+    decided = []
+
+    def breath(seconds):
+        other = threading.Thread(target=d.decide, args=({}, X, f"other {len(decided)}"))
+        other.start()
+        other.join(20)
+        decided.append(not other.is_alive())
+
+    monkeypatch.setattr(entries, "SLICE", 2)
+    monkeypatch.setattr(entries.time, "sleep", breath)
+    found = getattr(d, what)()
+    monkeypatch.undo()
+    assert len(decided) > 3
+    assert all(decided)
+    assert found in (alone, None)
+    assert d.digest() != alone
+    now = d.digest()
+    d.shut()
+    assert opened(tmp_path / "log").digest() == now
 
 
 def snapshot(d):

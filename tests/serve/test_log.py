@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from unipac.serve.checking import checked
 from unipac.serve.log import Log
 from unipac.serve.seen import FIRST, Seen
 from unipac.serve.series import MOST, Series
+from unipac.serve.service import Service
 from unipac.serve.sqlite import Sqlite
 from unipac.serve.writer import Writer
 
@@ -61,6 +63,81 @@ def test_postgres_is_a_store(postgres):
         return Alone(database)
 
     conforms(make, indexes=False)
+
+
+def keeps_large_snapshots(log, monkeypatch):
+    """A snapshot of several pieces is read as it was written, also beside what a crash left of another one."""
+    monkeypatch.setattr("unipac.serve.log.PIECE", 10)
+    pieces = "select seq, place from piece order by seq, place"
+    assert list(log.read(-1)) == []
+    for seq in range(4):
+        log.append([record(seq, "spec" if seq == 0 else "restart")])
+        log.keep(b"%d" % seq * 25, log.position())
+    assert list(log.snapshots()) == [(3, b"3" * 25), (2, b"2" * 25)]
+    assert log._database._all(pieces) == [(seq, place) for seq in (2, 3) for place in range(3)]
+    log.append([record(4, "restart")])
+    log._writer.do(lambda: log._database.add_piece(log._number, 4, 7, b"cut short"))
+    assert len(list(log.snapshots())) == 2
+    log.keep(b"four", log.position())
+    log.keep(b"shorter", log.position())  # at the same event: the last one counts
+    assert list(log.snapshots()) == [(4, b"shorter"), (3, b"3" * 25)]
+    assert log._database._all(pieces) == [(3, 0), (3, 1), (3, 2), (4, 0)]
+
+
+def test_sqlite_keeps_snapshots_in_pieces(tmp_path, monkeypatch):
+    log = Alone(Sqlite(tmp_path / "log.sqlite"))
+    keeps_large_snapshots(log, monkeypatch)
+    log._database._all(
+        "insert into snapshot values(?, 9, ?, ?)", log._number, b"whole", b""
+    )  # as older ones were
+    assert next(iter(log.snapshots())) == (9, b"whole")
+    log.shut()
+
+
+@pytest.mark.postgres
+def test_postgres_keeps_snapshots_in_pieces(postgres, monkeypatch):
+    from unipac.serve.postgres import Postgres
+
+    log = Alone(Postgres(postgres.new("pieces"), "here", 60.0))
+    keeps_large_snapshots(log, monkeypatch)
+    log.shut()
+
+
+def test_commits_go_between_the_pieces_of_a_snapshot(tmp_path, monkeypatch):
+    monkeypatch.setattr("unipac.serve.log.PIECE", 10)
+    database, done = Sqlite(tmp_path / "log.sqlite"), []
+    log = Alone(database)
+    assert list(log.read(-1)) == []
+    log.append([record(0, "spec")])
+    log.sync()
+    add, commit = database.add_piece, database.commit
+
+    def added(*arguments):
+        add(*arguments)
+        done.append("piece")
+        log.append([record(len(done), "restart")])  # a request that comes just then
+        log._writer.rouse()
+
+    def committed(rows):
+        commit(rows)
+        done.append("commit")
+
+    database.add_piece, database.commit = added, committed
+    log.keep(b"x" * 30, log.position())
+    assert done[:5] == ["piece", "commit", "piece", "commit", "piece"]
+    log.shut()
+
+
+def test_the_more_decisions_wait_the_rarer_snapshots_are():
+    service = SimpleNamespace(config=SimpleNamespace(snapshot_every=100))
+
+    def due(events, pending):
+        log = SimpleNamespace(position=lambda: SimpleNamespace(seq=1000 + events))
+        held = SimpleNamespace(log=log, snapshot_at=1000, deployment=SimpleNamespace(pending=pending))
+        return Service._is_due(service, held)
+
+    assert [due(99, 0), due(100, 0), due(100, 200)] == [False, True, True]
+    assert [due(499, 1000), due(500, 1000)] == [False, True]
 
 
 def test_no_question_reads_all_events(tmp_path):

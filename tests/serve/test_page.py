@@ -6,6 +6,7 @@ import math
 import random
 import re
 import threading
+import time
 
 import pytest
 
@@ -54,10 +55,16 @@ def filled(server):
         ]
         router.batch(told[: 9 if first else 0])
         if first == 700:
+            settled(router)  # so that the alarm has tested: the first time it can is after 400 rounds
             client.request("POST", "/v1/deployments/router/restart")
-    while router.state()["pending"]:
-        pass
+    settled(router)
     client.close()
+
+
+def settled(router):
+    """Wait until all windows are closed."""
+    while router.state()["pending"]:
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

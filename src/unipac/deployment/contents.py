@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -39,18 +39,6 @@ def above(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {prefix + name: array for name, array in arrays.items()}
 
 
-def saved_entries(prefix: str, held: Sequence[entries.Entry], dim: int) -> Arrays:
-    """Decisions as arrays whose names begin with a prefix."""
-    kept = entries.saved(held, dim)
-    return above(prefix, {**kept.arrays, "rows": packed(kept.rows)})
-
-
-def restored_entries(prefix: str, arrays: Arrays, dim: int) -> entries.Entries:
-    """The decisions that ``saved_entries`` wrote."""
-    found = below(prefix, arrays)
-    return entries.restored(unpacked(found["rows"]), found, dim)
-
-
 class Contents(NamedTuple):
     """A deployment without its log at one moment: what never changes is shared, the rest is copied."""
 
@@ -72,12 +60,14 @@ class Contents(NamedTuple):
             d._watches, d._comparisons.saved(), numbers,
         )  # fmt: skip
 
-    def told(self) -> tuple[dict[str, Any], Arrays]:
-        """Header and arrays."""
+    def told(
+        self, number: Callable[[entries.Entry], int | None] = entries.own_number
+    ) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays; ``number`` as in ``entries.saved``."""
         rows, sets = watching.saved(self.watches)
         arrays = {
             **above("agent.", self.agent[1]),
-            **saved_entries("pending.", self.pending, self.dim),
+            **above("pending.", entries.saved(self.pending, self.dim, number)),
             **above("drift.", self.alarm[1]),
             **above("line.", self.line),
             **above("watch.", sets),

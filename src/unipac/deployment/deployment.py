@@ -174,7 +174,8 @@ class Deployment:
         with self._lock:
             calls.begin(self)
             calls.write_out(self)
-            return snapshots.digest(snapshots.Snapshot.of(self))
+            found = snapshots.Snapshot.of(self)
+        return snapshots.digest(found)  # it takes a while, and others may decide
 
     def settled(self, name: str) -> Settled | None:
         """The verdict on a watched set: an action within ``eps`` of its best, once there is one; then always the same.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
+import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,11 @@ from unipac.deployment.log import ANSWER as VALUES, reward_value
 
 REMEMBERED = 100_000
 """The number of closed ids that are remembered."""
+SLICE, BREATH = 256, 2e-4
+"""So many entries are made ready for a file at once, in about a millisecond; then others run for so many seconds."""
+_FIRST = Decision._fields.index(VALUES[0])
+_VALUES = slice(_FIRST, _FIRST + len(VALUES))
+"""Where a decision has its numbers."""
 
 
 class Entry(NamedTuple):
@@ -57,32 +64,47 @@ def first_ended(entries: Entries, now: float) -> tuple[Label, Entry] | None:
     return (key, entry) if entry.closes is not None and entry.closes <= now else None
 
 
-class Saved(NamedTuple):
-    """Entries for a file."""
+def slices(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """All entries, some at a time: in between other threads run, which a thread that computes without end holds up."""
+    for begin in range(0, len(entries), SLICE):
+        if begin:
+            time.sleep(BREATH)
+        yield entries[begin : begin + SLICE]
 
-    rows: list[Any]
-    arrays: dict[str, NDArray[Any]]
+
+def own_number(entry: Entry) -> int | None:
+    """The number of an entry, as it is."""
+    return entry.number
 
 
-def saved(entries: Sequence[Entry], dim: int) -> Saved:
-    """Entries for a file: rows for JSON, and arrays."""
-    rows = []
-    for entry in entries:
-        d = entry.decision
-        row = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
-        more = [d.misspecification] if d.misspecification else []
-        rows.append([*row, entry.body.hex(), entry.closes, entry.number, entry.value, *more])
-    values = [[getattr(e.decision, name) for name in VALUES] for e in entries]
-    arrays = {
-        "actions": np.array([e.decision.action for e in entries], dtype=np.float64).reshape(-1, dim),
-        "values": np.array(values, dtype=np.float64).reshape(-1, len(VALUES)),
+def saved(
+    entries: Sequence[Entry], dim: int, number: Callable[[Entry], int | None] = own_number
+) -> dict[str, NDArray[Any]]:
+    """Entries for a file, as arrays, one of which is JSON; ``number`` says what is written as that of an entry."""
+    texts, actions, values = [], [np.empty((0, dim))], [np.empty((0, len(VALUES)))]
+    for part in slices(entries):
+        rows = [_row(entry, number(entry)) for entry in part]
+        texts.append(json.dumps(rows, allow_nan=False)[1:-1])
+        actions.append(np.array([entry.decision.action for entry in part]))
+        values.append(np.array([entry.decision[_VALUES] for entry in part], dtype=np.float64))
+    text = f"[{', '.join(texts)}]".encode()
+    return {
+        "rows": np.frombuffer(text, dtype=np.uint8),
+        "actions": np.concatenate(actions),
+        "values": np.concatenate(values),
     }
-    return Saved(rows, arrays)
 
 
-def restored(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> Entries:
+def _row(entry: Entry, number: int | None) -> list[Any]:
+    d, body, closes, _, value = entry
+    row = [d.id, d.index, d.level, d.certified, d.label, d.propensity, d.holdout, d.seq]
+    row += body.hex(), closes, number, value
+    return [*row, d.misspecification] if d.misspecification else row
+
+
+def restored(arrays: Mapping[str, NDArray[Any]], dim: int) -> Entries:
     """Entries from a file, by id; raise a ``ValueError`` if no data could have led to them."""
-    X, values = arrays["actions"], arrays["values"]
+    rows, X, values = json.loads(arrays["rows"].tobytes()), arrays["actions"], arrays["values"]
     sound = X.shape == (len(rows), dim) and values.shape == (len(rows), len(VALUES))
     if not sound or X.dtype != np.float64 or values.dtype != np.float64 or not np.isfinite(X).all():
         raise ValueError("the decisions are not those of any data")

@@ -16,9 +16,9 @@ from unipac.deployment.contents import (
     Arrays,
     Contents,
     Maker,
+    above,
+    below,
     packed,
-    restored_entries,
-    saved_entries,
     unpacked,
 )
 from unipac.deployment.past import check_past
@@ -82,7 +82,7 @@ class Whole(NamedTuple):
 def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a file."""
     header, arrays = found.contents.told()
-    arrays |= saved_entries("closed.", found.closed, found.contents.dim)
+    arrays |= above("closed.", entries.saved(found.closed, found.contents.dim))
     arrays["events"] = packed([log.event_of(row) for row in found.events])
     header |= {
         "kind": "deployment", "time": found.time, "features": features_text(found.features),
@@ -143,7 +143,7 @@ def with_watches(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str
         return {"comparisons": Comparisons().saved()[0], **header}, arrays
     new = {name: value for name, value in header.items() if name != "settled"}
     history, dim = b"", arrays["closed.actions"].shape[-1]
-    for entry in restored_entries("closed.", arrays, dim).values():
+    for entry in entries.restored(below("closed.", arrays), dim).values():
         history = entries.chained(history, entry)
     new |= {"watches": [], "asked": 0, "history": history.hex(), "comparisons": Comparisons().saved()[0]}
     return new, {name: array for name, array in arrays.items() if not name.startswith("settled.")}
@@ -157,7 +157,7 @@ def made(maker: Maker, header: Mapping[str, Any], arrays: Arrays) -> Any:
     new._uptime.time = check.nonnegative("time", header["time"])
     check.require(len(events) == new._seq + 1, "seq", "that of the last event", new._seq)
     for name, held in (("pending.", new._entries), ("closed.", new._closed)):
-        held.update(restored_entries(name, arrays, learned.dim))
+        held.update(entries.restored(below(name, arrays), learned.dim))
     waiting = {entry.number for entry in new._entries.values()} - {None}
     check.require(waiting == set(learned.pending), "pending", "what the agent waits for", len(waiting))
     new._at = max((event["at"] for event in reversed(events) if "at" in event), default=0.0)

@@ -16,6 +16,7 @@ from unipac._warnings import warn
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.deployment import calls, replaying, snapshots
 from unipac.deployment.contents import Maker
+from unipac.deployment.entries import slices
 from unipac.deployment.folder import Folder
 from unipac.deployment.records import Blanked, Decoder, Encoder, spec_of
 from unipac.deployment.store import Position, Store
@@ -80,7 +81,7 @@ def checkpoint(d: Deployment) -> None:
             position = store.position()
         header, arrays = found.told()
         header |= {
-            "places": [places[entry.decision.id] for entry in found.contents.pending],
+            "places": [places[e.decision.id] for part in slices(found.contents.pending) for e in part],
             "position": [*position[:3], position.chain.hex()],
         }
         store.keep(storage.content(header, arrays), position)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from unipac import _checks as check, _storage as storage, _versions as versions
-from unipac.deployment import holding
-from unipac.deployment.contents import Arrays, Contents, Maker, restored_entries
+from unipac.deployment import entries, holding
+from unipac.deployment.contents import Arrays, Contents, Maker, below
 
 if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
@@ -38,16 +38,13 @@ class Snapshot(NamedTuple):
 
     def _late(self) -> int:
         """How many decisions wait that are older than one whose reward was learned."""
-        taught = (entry.number for entry in self.contents.pending if entry.number is not None)
+        parts = entries.slices(self.contents.pending)
+        taught = (entry.number for part in parts for entry in part if entry.number is not None)
         return sum(self.place(number) < self.newest for number in taught)
 
     def told(self) -> tuple[dict[str, Any], Arrays]:
         """Header and arrays, without what is drawn anew in every process."""
-        pending = [
-            entry._replace(number=UNTAUGHT if entry.number is None else TAUGHT)
-            for entry in self.contents.pending
-        ]
-        header, arrays = self.contents._replace(pending=pending).told()
+        header, arrays = self.contents.told(lambda entry: UNTAUGHT if entry.number is None else TAUGHT)
         header |= {
             "kind": "snapshot", "number": self.number, "late": self._late(), "at": self.at, "spec": self.spec,
         }  # fmt: skip
@@ -76,7 +73,7 @@ def restored(maker: Maker, header: Mapping[str, Any], arrays: Arrays) -> Any:
     check.require(header["kind"] == "snapshot", "snapshot", "one of a deployment", header["kind"])
     header, arrays = _current(header, arrays)
     d = maker.filled(header["spec"], header, arrays)
-    learned, held = d._agent, restored_entries("pending.", arrays, d._agent.dim)
+    learned, held = d._agent, entries.restored(below("pending.", arrays), d._agent.dim)
     taught = [key for key, entry in held.items() if entry.number is not None]
     late = check.count("late", header["late"], least=0, most=len(taught))
     numbers = holding.fill(learned, (held[key].decision for key in taught), late)

@@ -97,8 +97,17 @@ class Database(Protocol):
     def ids(self, number: int) -> list[str]:
         """The ids of all decisions."""
 
-    def keep(self, number: int, seq: int, snapshot: bytes, series: bytes) -> None:
-        """Keep a snapshot, and drop all but the last two."""
+    def begin_snapshot(self, number: int, seq: int) -> None:
+        """Forget the snapshot at an event, if there is one, as another one will be kept there."""
+
+    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+        """Write a piece of a snapshot."""
+
+    def keep(self, number: int, seq: int, series: bytes) -> None:
+        """From now on the pieces of an event are a snapshot; all but the last two are none any more."""
+
+    def drop_piece(self, number: int) -> bool:
+        """Delete a piece that is of no snapshot; whether there was one."""
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
         """Newest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from unipac._actions import Label
 from unipac.deployment import lines
@@ -16,6 +17,8 @@ from unipac.serve.writer import Writer
 
 CHUNK = 2000
 """So many rows are read at once."""
+PIECE = 2**20
+"""The size of a piece of a snapshot."""
 _OFFER = re.compile(rb'"offer":"([0-9a-f]+)"')
 _VALUE = re.compile(rb'"value":([^,}]+)')
 
@@ -223,9 +226,21 @@ class Log:
     # -- snapshots -------------------------------------------------------------------------------------------
 
     def keep(self, snapshot: bytes, position: Position) -> None:
-        """Keep a snapshot, after all rows before it."""
-        extra = self.extra()
-        self._writer.do(lambda: self._database.keep(self._number, position.seq, snapshot, extra))
+        """Keep a snapshot, after all rows before it; between two pieces the writer commits what waits."""
+        extra, do = self.extra(), self._writer.do
+        number, seq, database = self._number, position.seq, self._database
+        do(partial(database.begin_snapshot, number, seq))
+        self._drop_pieces()
+        for begin in range(0, len(snapshot), PIECE):
+            piece = snapshot[begin : begin + PIECE]
+            do(partial(database.add_piece, number, seq, begin // PIECE, piece))
+        do(partial(database.keep, number, seq, extra))
+        self._drop_pieces()
+
+    def _drop_pieces(self) -> None:
+        """Delete what is left of older snapshots, or of one that a crash cut short."""
+        while self._writer.do(partial(self._database.drop_piece, self._number)):
+            pass
 
     def snapshots(self) -> Iterator[tuple[int, bytes]]:
         """Newest first."""

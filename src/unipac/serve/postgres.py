@@ -15,8 +15,8 @@ from typing import Any
 
 import psycopg
 
+from unipac.serve import tables
 from unipac.serve.database import SNAPSHOTS, VERSION, Lease, Listed, Lost, Row, Unreachable
-from unipac.serve.tables import TABLES, blanked
 
 TYPES = {
     "integer": "bigint", "identity": "bigint generated always as identity primary key",
@@ -51,7 +51,7 @@ class Postgres:
         self._writer, self._reader = self._connected(), self._connected()
         with self._reader.transaction():
             self._reader.execute("select pg_advisory_xact_lock(%s)", (KEY,))
-            for statement in (*TABLES.format(**TYPES).split(";"), LEASES):
+            for statement in (*tables.TABLES.format(**TYPES).split(";"), LEASES):
                 if statement.strip():
                     self._reader.execute(statement)
             sql = "insert into format select %s where not exists (select * from format)"
@@ -85,6 +85,11 @@ class Postgres:
     def _all(self, sql: Any, *values: Any) -> list[Any]:
         with self._cursor() as cursor:
             return cursor.execute(sql, values).fetchall()
+
+    def _do(self, sql: str, *values: Any) -> int:
+        """Run a shared statement; how many rows it changed."""
+        with self._cursor() as cursor:
+            return cursor.execute(_in_psycopg(sql), values).rowcount
 
     # -- deployments -----------------------------------------------------------------------------------
 
@@ -171,24 +176,33 @@ class Postgres:
 
     # -- snapshots and personal data -----------------------------------------------------------------------
 
-    def keep(self, number: int, seq: int, snapshot: bytes, series: bytes) -> None:
-        """Keep a snapshot; one that a writer before us left at the same event is the same."""
-        put = """insert into snapshot values(%s, %s, %s, %s) on conflict(deployment, seq)
-                 do update set body = excluded.body, series = excluded.series"""
-        drop = """delete from snapshot where deployment = %s and seq not in
-                  (select seq from snapshot where deployment = %s order by seq desc limit %s)"""
+    def begin_snapshot(self, number: int, seq: int) -> None:
+        """Forget the snapshot at an event, perhaps one of a writer before us, with its pieces."""
+        self._do(tables.LOSE, number, seq)
+
+    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+        """Write a piece of a snapshot."""
+        self._do(tables.ADD_PIECE, number, seq, place, body)
+
+    def keep(self, number: int, seq: int, series: bytes) -> None:
+        """From now on the pieces of an event are a snapshot."""
         with self._cursor() as cursor, self._reader.transaction():
-            cursor.execute(put, (number, seq, snapshot, series))
-            cursor.execute(drop, (number, number, SNAPSHOTS))
+            cursor.execute(_in_psycopg(tables.KEEP), (number, seq, b"", series))
+            cursor.execute(_in_psycopg(tables.DROP_OLD), (number, number, SNAPSHOTS))
+
+    def drop_piece(self, number: int) -> bool:
+        """Delete a piece that is of no snapshot."""
+        return self._do(tables.DROP_PIECE, number, number, number) > 0
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
         """Newest first."""
-        return self._all("select seq, body from snapshot where deployment = %s order by seq desc", number)
+        found = self._all(_in_psycopg(tables.SNAPSHOTS_OF), number)
+        pieces = _in_psycopg(tables.PIECES_OF)
+        return [(seq, body or tables.joined(self._all(pieces, number, seq))) for seq, body in found]
 
     def series(self, number: int) -> tuple[int, bytes] | None:
         """What the page draws."""
-        sql = "select seq, series from snapshot where deployment = %s order by seq desc limit 1"
-        found = self._all(sql, number)
+        found = self._all(_in_psycopg(tables.LAST_SERIES), number)
         return found[0] if found else None
 
     def blank(self, number: int, before: float, through: int) -> int:
@@ -198,7 +212,9 @@ class Postgres:
                  and seq > %s order by seq limit 1000"""
         while rows := self._all(sql, number, before, after):
             after = rows[-1][0]
-            changed = [(context, vectors, number, seq) for seq, context, vectors in blanked(rows, through)]
+            changed = [
+                (context, vectors, number, seq) for seq, context, vectors in tables.blanked(rows, through)
+            ]
             count += len(changed)
             with self._cursor() as cursor:
                 cursor.executemany(
@@ -217,6 +233,11 @@ class Postgres:
         """Let go of both connections."""
         for connection in (self._writer, self._reader):
             connection.close()
+
+
+def _in_psycopg(sql: str) -> Any:
+    """A shared statement, with the marks that psycopg puts values for."""
+    return sql.replace("?", "%s")
 
 
 def _plain(error: Exception) -> str:

@@ -197,7 +197,9 @@ class Service:
                     self._checkpoints = _started(self._checkpoint(due))
 
     def _is_due(self, held: Held) -> bool:
-        return held.log.position().seq - held.snapshot_at >= self.config.snapshot_every
+        """Whether there are enough events since the last snapshot, which takes longer the more decisions wait."""
+        enough = max(self.config.snapshot_every, held.deployment.pending // 2)
+        return held.log.position().seq - held.snapshot_at >= enough
 
     async def _checkpoint(self, due: list[Held]) -> None:
         for held in due:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from unipac.serve import tables
 from unipac.serve.database import SNAPSHOTS, VERSION, Lease, Listed, Row
-from unipac.serve.tables import TABLES, blanked
 
 TYPES = {
     "integer": "integer", "identity": "integer primary key", "real": "real", "bytes": "blob",
@@ -40,7 +40,7 @@ class Sqlite:
                            "wal_autocheckpoint=4000"):  # fmt: skip
                 self._db.execute(f"pragma {pragma}")
             self._db.execute("begin immediate")
-            for statement in TABLES.format(**TYPES).split(";"):
+            for statement in tables.TABLES.format(**TYPES).split(";"):
                 self._db.execute(statement)
             self._db.execute(
                 "insert into format select ? where not exists (select * from format)", (VERSION,)
@@ -117,28 +117,35 @@ class Sqlite:
 
     # -- snapshots and personal data -----------------------------------------------------------------------
 
-    def keep(self, number: int, seq: int, snapshot: bytes, series: bytes) -> None:
-        """Keep a snapshot."""
-        old = "select seq from snapshot where deployment = ? order by seq desc limit ?"
+    def begin_snapshot(self, number: int, seq: int) -> None:
+        """Forget the snapshot at an event."""
+        self._all(tables.LOSE, number, seq)
+
+    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+        """Write a piece of a snapshot."""
+        self._all(tables.ADD_PIECE, number, seq, place, body)
+
+    def keep(self, number: int, seq: int, series: bytes) -> None:
+        """From now on the pieces of an event are a snapshot."""
         with self._lock:
             self._db.execute("begin immediate")
-            self._db.execute(
-                "insert or replace into snapshot values(?, ?, ?, ?)", (number, seq, snapshot, series)
-            )
-            self._db.execute(
-                f"delete from snapshot where deployment = ? and seq not in ({old})",
-                (number, number, SNAPSHOTS),
-            )
+            self._db.execute(tables.KEEP, (number, seq, b"", series))
+            self._db.execute(tables.DROP_OLD, (number, number, SNAPSHOTS))
             self._db.execute("commit")
+
+    def drop_piece(self, number: int) -> bool:
+        """Delete a piece that is of no snapshot."""
+        with self._lock:
+            return self._db.execute(tables.DROP_PIECE, (number, number, number)).rowcount > 0
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
         """Newest first."""
-        return self._all("select seq, body from snapshot where deployment = ? order by seq desc", number)
+        found = self._all(tables.SNAPSHOTS_OF, number)
+        return [(seq, body or tables.joined(self._all(tables.PIECES_OF, number, seq))) for seq, body in found]
 
     def series(self, number: int) -> tuple[int, bytes] | None:
         """What the page draws."""
-        sql = "select seq, series from snapshot where deployment = ? order by seq desc limit 1"
-        found = self._all(sql, number)
+        found = self._all(tables.LAST_SERIES, number)
         return found[0] if found else None
 
     def blank(self, number: int, before: float, through: int) -> int:
@@ -148,7 +155,9 @@ class Sqlite:
                  and seq > ? order by seq limit 1000"""
         while rows := self._all(sql, number, before, after):
             after = rows[-1][0]
-            changed = [(context, vectors, number, seq) for seq, context, vectors in blanked(rows, through)]
+            changed = [
+                (context, vectors, number, seq) for seq, context, vectors in tables.blanked(rows, through)
+            ]
             count += len(changed)
             with self._lock:
                 self._db.execute("begin immediate")

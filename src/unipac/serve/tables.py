@@ -18,8 +18,25 @@ create unique index if not exists event_of_id on event(deployment, id, kind) whe
 create table if not exists snapshot(
     deployment {integer} not null, seq {integer} not null, body {bytes} not null, series {bytes} not null,
     primary key(deployment, seq));
+create table if not exists piece(
+    deployment {integer} not null, seq {integer} not null, place {integer} not null, body {bytes} not null,
+    primary key(deployment, seq, place));
 """
-"""The event of an id and kind exists once: nothing is decided or rewarded twice, whatever a writer believes."""
+"""The event of an id and kind exists once: nothing is decided or rewarded twice, whatever a writer believes.
+
+The body of a snapshot is in pieces, so that its way to the disk holds up nobody for long; in older files it is whole.
+"""
+
+LOSE = "delete from snapshot where deployment = ? and seq = ?"
+ADD_PIECE = "insert into piece values(?, ?, ?, ?)"
+DROP_PIECE = """delete from piece where deployment = ? and (seq, place) in (select seq, place from piece
+    where deployment = ? and seq not in (select seq from snapshot where deployment = ?) limit 1)"""
+KEEP = "insert into snapshot values(?, ?, ?, ?)"
+DROP_OLD = """delete from snapshot where deployment = ? and seq not in
+    (select seq from snapshot where deployment = ? order by seq desc limit ?)"""
+SNAPSHOTS_OF = "select seq, body from snapshot where deployment = ? order by seq desc"
+PIECES_OF = "select body from piece where deployment = ? and seq = ? order by place"
+LAST_SERIES = "select seq, series from snapshot where deployment = ? order by seq desc limit 1"
 
 
 def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int, bytes, bytes]]:
@@ -29,3 +46,8 @@ def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int
         left = lines.blanked(told[0]), lines.blanked(told[1]) if seq <= through else told[1]
         if left != told:
             yield seq, *left
+
+
+def joined(pieces: Iterable[tuple[bytes]]) -> bytes:
+    """A snapshot of its pieces."""
+    return b"".join(piece for (piece,) in pieces)

@@ -13,9 +13,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
 from unipac.serve import journal
 from unipac.serve.database import Database, Lost, Row, Unreachable
+
+T = TypeVar("T")
 
 FAILED = 70
 """The exit code after a commit that failed; a supervisor starts the service again."""
@@ -65,24 +69,20 @@ class Writer(threading.Thread):
             target = self.queued
             self._changed.wait_for(lambda: self.durable >= target)
 
-    def do(self, job: Callable[[], None]) -> None:
-        """Let the thread do something after the next commit, and wait for it."""
-        done = threading.Event()
-        error: list[BaseException] = []
+    def do(self, job: Callable[[], T]) -> T:
+        """Let the thread do something after the next commit, and wait for what it returns."""
+        done: Future[T] = Future()
 
         def wrapped() -> None:
             try:
-                job()
+                done.set_result(job())
             except BaseException as raised:
-                error.append(raised)
-            done.set()
+                done.set_exception(raised)
 
         with self._changed:
             self._jobs.append(wrapped)
             self._changed.notify_all()
-        done.wait()
-        if error:
-            raise error[0]
+        return done.result()
 
     def end(self) -> None:
         """Write what is queued, and stop."""
