@@ -134,7 +134,7 @@ def load(folder, pid, url, body, token, seconds, connections=64):
     ).stdout  # fmt: skip
     used = processor_seconds(pid) - before
     count = int(re.search(r"(\d+) requests in", told)[1])
-    assert "Non-2xx" not in told, told  # refusals are cheaper: where rewards ran out, they once made it look fast
+    assert "Non-2xx" not in told, told  # refusals are cheaper than answers
     return count / used, float(re.search(r"Requests/sec:\s+([\d.]+)", told)[1])
 
 

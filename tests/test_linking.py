@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -52,6 +55,65 @@ def test_a_part_has_no_machine_code_of_its_own():
     (made,) = _square.part.overloads.values()
     assert made.library._final_module is not None
     assert not made.library._codegen._engine.is_symbol_defined(made.fndesc.mangled_name)
+
+
+@_jit.jit
+def _halves(values):
+    left = values[: values.size // 2].copy()
+    return left, values[values.size // 2 :]
+
+
+@_jit.jit
+def _sums(values, times):
+    total = 0.0
+    kept = values
+    for k in range(times):
+        left, right = _halves(kept)
+        total += left.sum() - right[0]
+        if k % 3 == 0:
+            kept = np.append(left, right)
+    return total
+
+
+@pytest.fixture
+def _statistics():
+    from numba.core.runtime import _nrt_python
+
+    _nrt_python.memsys_enable_stats()
+    yield
+    _nrt_python.memsys_disable_stats()
+
+
+@pytest.mark.usefixtures("_statistics")
+def test_references_are_counted_without_locks_and_nothing_is_lost_or_freed_too_soon():
+    from numba.core.runtime import rtsys
+
+    def has_locks(kernel):
+        (signature,) = kernel.signatures
+        return re.search(r"^\s+lock\s", kernel.inspect_asm(signature), re.MULTILINE) is not None
+
+    values = np.arange(10.0)
+    held, expected = sys.getrefcount(values), _sums.py_func(values, 50)
+    assert _sums(values, 50) == expected
+    before = rtsys.get_allocation_stats()
+    for _ in range(100):
+        assert _sums(values, 50) == expected
+    after = rtsys.get_allocation_stats()
+    made = after.mi_alloc - before.mi_alloc
+    assert made > 100 * 50  # control: the kernel did make arrays
+    assert after.mi_free - before.mi_free == made
+    assert sys.getrefcount(values) == held
+    assert not has_locks(_sums)
+
+    @numba.njit
+    def atomic(values):
+        kept = values
+        for k in range(5):
+            kept = np.append(kept[:2], values) if k % 2 else values
+        return kept[0]
+
+    atomic(values)
+    assert has_locks(atomic)  # control: Numba's own code has them, and they are found
 
 
 def test_python_can_call_what_kernels_call():

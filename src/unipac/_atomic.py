@@ -4,12 +4,16 @@ CPython raises what comes from outside (Ctrl-C, a handler of a signal) in its lo
 jumps back and on entry of functions. So a public call prepares first, while it changes nothing, a list of changes:
 tuples (function, argument, ...) of functions in C, such as ``setattr`` and ``operator.setitem``, or compiled by Numba.
 ``commit`` then runs them in a loop that is itself in C.
+
+One thing can still be interrupted: a kernel that is called for the first time is compiled, or read from the disk, in
+Python, before it does anything. If it is the first change, nothing has happened. Otherwise the rest is done before the
+interrupt goes on; so kernels come first.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Sequence
 from itertools import starmap
 from operator import call
 from typing import Any
@@ -17,13 +21,30 @@ from typing import Any
 Change = tuple[Any, ...]
 """(function, argument, ...): a function written in C or compiled by Numba; no function in Python, no property."""
 
+TRIES = 100
+"""So often a change that was begun with others is tried again, if it is interrupted."""
 
-_run = deque[Any](maxlen=0).extend  # keeps nothing of what it runs through
+
+def commit(changes: Sequence[Change]) -> None:
+    """Make these changes, in this order, all or none; nothing is raised in between, unless a change itself fails."""
+    done: list[Any] = []
+    try:
+        done.extend(starmap(call, changes))
+    except BaseException:
+        if 0 < len(done) < len(changes):
+            _finish(changes[len(done) :])
+        raise
 
 
-def commit(changes: Iterable[Change]) -> None:
-    """Make these changes, in this order; nothing is raised in between, unless a change itself fails."""
-    _run(starmap(call, changes))
+def _finish(changes: Sequence[Change]) -> None:
+    """Make the changes that an interrupt has left over."""
+    for _ in range(TRIES):
+        done: list[Any] = []
+        with contextlib.suppress(BaseException):  # another interrupt; or the change fails, and will again
+            done.extend(starmap(call, changes))
+        changes = changes[len(done) :]
+        if not changes:
+            return
 
 
 def hand_over(error: BaseException, trace: Any, what: str) -> None:

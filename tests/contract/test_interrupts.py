@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
+import numba
 import pytest
 
 import unipac
-from helpers import interrupts, registry_cases as cases
+from helpers import first_use, interrupts, registry_cases as cases
+from helpers.interrupts import Interrupt
 
 ALL = [
     cases.MAKERS[kind](unipac.AGENTS[name], name)[0] for kind in cases.MAKERS for name in cases.names(kind)
@@ -89,3 +93,38 @@ def test_changes_are_made_by_functions_in_c(case, monkeypatch):
             owner, name, _ = arguments
             assert not isinstance(getattr(type(owner), name, None), property), (owner, name)
             assert type(owner).__setattr__ is object.__setattr__
+
+
+class Compiled:
+    """A kernel that is interrupted when it is used for the first time, so many times."""
+
+    def __init__(self, interrupts: int) -> None:
+        self.left, self.calls = interrupts, 0
+
+    def __call__(self) -> None:
+        if self.left > 0:
+            self.left -= 1
+            raise Interrupt
+        self.calls += 1
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("interrupted", [1, 3])
+def test_a_commit_interrupted_by_a_first_use_is_whole_or_nothing(place, interrupted):
+    kernel, made = Compiled(interrupted), []
+    changes = [(made.append, 1), (made.append, 2)]
+    changes.insert(place, (kernel,))
+    with pytest.raises(Interrupt):
+        IN_C(changes)
+    assert (made, kernel.calls) == (([1, 2], 1) if place else ([], 0))
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_rewards_interrupted_while_kernels_are_compiled_are_learned_or_still_wait():
+    """In a process of its own, which has compiled nothing; of the version before, this finds five agents."""
+    done = subprocess.run(
+        [sys.executable, str(Path(first_use.__file__))], capture_output=True, text=True, check=True
+    )
+    *wrong, last = done.stdout.splitlines()
+    assert wrong == []
+    assert int(last.removeprefix("interrupts ")) >= 5

@@ -12,7 +12,7 @@ from unipac._actions import Actions, Label
 from unipac._arrays import Array
 from unipac._inputs import action_array, check_norms
 from unipac.bandits.protocol.agent import BanditAgent
-from unipac.bandits.protocol.changes import DECIDED, chosen as prepared
+from unipac.bandits.protocol.changes import chosen as prepared
 from unipac.bandits.protocol.records import Decision
 from unipac.features.ids import excluded_ids
 from unipac.features.maps import Features
@@ -113,8 +113,7 @@ def chosen(
     agent: BanditAgent, X: Array, labels: Sequence[Label] | None, holdout: float, seed: int, number: int
 ) -> Chosen:
     """What decision ``number`` takes: the agent's choice, or an action of the holdout; nothing changes."""
-    choice, changes = prepared(agent, X, labels, False)
-    refutes = len(changes) > DECIDED
+    choice, refutes = prepared(agent, X, labels, False)
     k = drawn(holdout, seed, number, len(X))
     known = None if agent.draws else propensity(holdout, len(X), choice.index, k)
     if k is None:

@@ -186,9 +186,9 @@ class BanditAgent(Agent):
         X = self._action_set(actions)
         labels = actions.labels if type(actions) is Actions else None
         with self._lock:
-            decision, made = changes.chosen(self, X, labels, actions is None)
-            commit(made)
-            if len(made) > changes.DECIDED:
+            decision, refutes = changes.chosen(self, X, labels, actions is None)
+            self._ledger.enter(decision, refutes)
+            if refutes:
                 self._warn_of_refutation()
         return decision
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import delitem, setitem
+from operator import delitem
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -24,29 +24,24 @@ if TYPE_CHECKING:
 Step = tuple[Any, ...] | list[Change]
 """What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
 
-DECIDED = 2
-"""The number of changes of a decision that refutes nothing."""
 
-
-def chosen(
-    agent: BanditAgent, X: Array, labels: Sequence[Any] | None, fixed: bool
-) -> tuple[Decision, tuple[Change, ...]]:
-    """The next decision, and what it changes: more than DECIDED changes if it refutes the assumptions."""
+def chosen(agent: BanditAgent, X: Array, labels: Sequence[Any] | None, fixed: bool) -> tuple[Decision, bool]:
+    """The next decision, and whether it refutes the assumptions, which nothing did before."""
     index, level, mean, width, ucb, lcb, certificate, refuted = agent._decide(X, fixed)
     ledger = agent._ledger
     consistent = ledger.consistent if ledger.played else ledger.sound
-    sound = consistent and not refuted
-    if not sound:
+    certified = consistent and not refuted
+    if not certified:
         certificate = math.nan
     action = X[index].copy()
-    action.setflags(write=False)
-    id_ = ledger.next_id
+    action.setflags(False)  # a keyword takes longer
     label = None if labels is None else labels[index]
-    certified = sound and agent._proven
-    fields = (id_, index, action, level, mean, width, ucb, lcb, certificate, certified, label)
-    decision = tuple.__new__(Decision, (*fields, None, False, 0)).under(agent._answered())
-    changes = (setitem, ledger.pending, id_, decision), (setattr, ledger, "next_id", id_ + 1)
-    return decision, changes if sound is consistent else (*changes, (setattr, ledger, "sound", False))
+    certified = certified and agent._proven
+    decision = tuple.__new__(Decision, (
+        ledger.next_id, index, action, level, mean, width, ucb, lcb, certificate, certified, label, None, False, 0,
+    ))  # fmt: skip
+    zeta = agent._answered()
+    return decision if zeta is None else decision.under(zeta), consistent and refuted
 
 
 def taught(
@@ -60,17 +55,18 @@ def taught(
     if counted > check.LARGEST_COUNT:
         ledger.check_total("times", times)
     place = ledger.place(id_)
-    ledger.late = place < ledger.newest
+    late = ledger.late = place < ledger.newest
     if scale is None:
         step = agent._reward(waiting, value, times)
     else:
         step = agent._learn(np.array(waiting.action), value, waiting.level, times, scale)
-    changes: list[Change] = [(delitem, ledger.pending, id_), (setattr, ledger, "counted", counted)]
-    if not ledger.late:
+    gone = delitem, ledger.pending, id_
+    changes: list[Change] = [*of_step(agent, step), gone, (setattr, ledger, "counted", counted)]
+    if not late:
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
         changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))
-    return changes + of_step(agent, step)
+    return changes
 
 
 def forgotten(agent: BanditAgent, decision: Decision | SupportsIndex) -> list[Change]:
@@ -89,7 +85,7 @@ def learned(agent: BanditAgent, step: Step, times: int) -> list[Change]:
     ledger = agent._ledger
     if ledger.played:
         ledger.book()
-    return [(setattr, ledger, "counted", ledger.counted + times), *of_step(agent, step)]
+    return [*of_step(agent, step), (setattr, ledger, "counted", ledger.counted + times)]
 
 
 def of_step(agent: BanditAgent, step: Step) -> list[Change]:

@@ -129,6 +129,12 @@ class Ledger:
             raise ValueError(f"decision must be waiting for a reward, got {id_}, which was {why}")
         return waiting
 
+    def enter(self, decision: Decision, refutes: bool) -> None:
+        """Let the next decision wait; from the first change to the last there is no call, so nothing is raised."""
+        id_ = decision.id
+        after, sound = id_ + 1, self.sound and not refutes
+        self.pending[id_], self.next_id, self.sound = decision, after, sound
+
     def adopt(self, decision: Decision, certified: bool) -> int:
         """Take over a decision of an equal agent, certified unless refuted, and return its id here."""
         if certified and not decision.certified:

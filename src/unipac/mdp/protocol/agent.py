@@ -159,7 +159,7 @@ class EpisodicAgent(Agent):
             learned = (kernel, *arguments)
         else:
             learned = (setattr, self, "state", change)
-        commit([*self._ledger.ended(episodes), learned])
+        commit([learned, *self._ledger.ended(episodes)])
         if sure and not self.consistent:
             warn(self.refutation, RuntimeWarning)
 
