@@ -60,8 +60,9 @@ def taught(
         step = agent._reward(waiting, value, times)
     else:
         step = agent._learn(np.array(waiting.action), value, waiting.level, times, scale)
-    gone = delitem, ledger.pending, id_
-    changes: list[Change] = [*of_step(agent, step), gone, (setattr, ledger, "counted", counted)]
+    changes = of_step(agent, step)
+    changes.append((delitem, ledger.pending, id_))
+    changes.append((setattr, ledger, "counted", counted))
     if not late:
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
@@ -85,16 +86,18 @@ def learned(agent: BanditAgent, step: Step, times: int) -> list[Change]:
     ledger = agent._ledger
     if ledger.played:
         ledger.book()
-    return [*of_step(agent, step), (setattr, ledger, "counted", ledger.counted + times)]
+    changes = of_step(agent, step)
+    changes.append((setattr, ledger, "counted", ledger.counted + times))
+    return changes
 
 
 def of_step(agent: BanditAgent, step: Step) -> list[Change]:
-    """A step of ``_learn`` as changes of what was learned."""
+    """A step of ``_learn`` as changes of what was learned, in a list of the caller's."""
     if type(step) is tuple:
         kernel, arguments = step
         return [(kernel, *arguments)]
     if type(step) is list:
-        return step
+        return step.copy()
     if step is None:
         words = "must return a new state, or (kernel, arguments), got None"
         raise TypeError(f"_learn of {type(agent).__name__} {words}")
