@@ -21,8 +21,8 @@ from typing import Any
 Change = tuple[Any, ...]
 """(function, argument, ...): a function written in C or compiled by Numba; no function in Python, no property."""
 
-TRIES = 100
-"""So often a change that was begun with others is tried again, if it is interrupted."""
+TRIES = 3
+"""So often a change is tried again after an interrupt, if others were made before it."""
 
 
 def commit(changes: Sequence[Change]) -> None:
@@ -38,13 +38,13 @@ def commit(changes: Sequence[Change]) -> None:
 
 def _finish(changes: Sequence[Change]) -> None:
     """Make the changes that an interrupt has left over."""
-    for _ in range(TRIES):
+    tries = 0
+    while changes and tries < TRIES:
         done: list[Any] = []
         with contextlib.suppress(BaseException):  # another interrupt; or the change fails, and will again
             done.extend(starmap(call, changes))
         changes = changes[len(done) :]
-        if not changes:
-            return
+        tries = 0 if done else tries + 1
 
 
 def hand_over(error: BaseException, trace: Any, what: str) -> None:

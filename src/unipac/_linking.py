@@ -18,46 +18,38 @@ from typing import Any
 
 from llvmlite import binding as llvm
 from numba import _dynfunc
-from numba.core import codegen, compiler, typed_passes, types
+from numba.core import codegen, compiler, config, typed_passes, types
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 
 # mypy: disable-error-code="misc, no-any-return"
 # Numba has no types.
 
-COUNTING = """
-declare void @NRT_MemInfo_call_dtor(i8*)
-
-define void @NRT_incref(i8* %array) noinline nounwind {
+BITS = config.MACHINE_BITS
+_FUNCTION = """
+define void @NRT_{name}(i8* %array) noinline nounwind {{
     %none = icmp eq i8* %array, null
     br i1 %none, label %end, label %counted
 counted:
-    %count = bitcast i8* %array to i64*
-    %before = load i64, i64* %count
-    %after = add i64 %before, 1
-    store i64 %after, i64* %count
-    br label %end
+    %count = bitcast i8* %array to i{bits}*
+    %before = load i{bits}, i{bits}* %count
+    %after = {change} i{bits} %before, 1
+    store i{bits} %after, i{bits}* %count
+    {then}
 end:
     ret void
-}
-
-define void @NRT_decref(i8* %array) noinline nounwind {
-    %none = icmp eq i8* %array, null
-    br i1 %none, label %end, label %counted
-counted:
-    %count = bitcast i8* %array to i64*
-    %before = load i64, i64* %count
-    %after = sub i64 %before, 1
-    store i64 %after, i64* %count
-    %last = icmp eq i64 %after, 0
+}}
+"""
+_FREE_THE_LAST = """%last = icmp eq i{bits} %after, 0
     br i1 %last, label %free, label %end
 free:
     call void @NRT_MemInfo_call_dtor(i8* %array)
-    br label %end
-end:
-    ret void
-}
-"""
+    br label %end"""
+COUNTING = "\n".join((
+    "declare void @NRT_MemInfo_call_dtor(i8*)",
+    _FUNCTION.format(bits=BITS, name="incref", change="add", then="br label %end"),
+    _FUNCTION.format(bits=BITS, name="decref", change="sub", then=_FREE_THE_LAST.format(bits=BITS)),
+))  # fmt: skip
 """How a kernel counts the references to an array: as Numba does, but not atomically, which takes ten times as long.
 
 Up to three quarters of a short round went there. Nobody else counts at the same time: the counter of an argument is
@@ -126,7 +118,9 @@ class _Whole(codegen.JITCodeLibrary):
         passes.run(self._final_module, builder)
 
     def _count_alone(self) -> None:
-        """Put our functions that count references in the place of Numba's."""
+        """Put our functions that count references in the place of Numba's, unless those are watched."""
+        if config.DEBUG_NRT:
+            return
         ours = llvm.parse_assembly(COUNTING)
         ours.data_layout, ours.triple = self._final_module.data_layout, self._final_module.triple
         self._final_module.link_in(ours)  # Numba's are weak: ours take their place

@@ -14,6 +14,7 @@ import pytest
 from helpers.serving import PLAIN, TABLE, Server
 from helpers.stores import conforms, record
 from unipac.serve.checking import checked
+from unipac.serve.database import Unreachable
 from unipac.serve.log import Log
 from unipac.serve.seen import FIRST, Seen
 from unipac.serve.series import MOST, Series
@@ -66,22 +67,47 @@ def test_postgres_is_a_store(postgres):
 
 
 def keeps_large_snapshots(log, monkeypatch):
-    """A snapshot of several pieces is read as it was written, also beside what a crash left of another one."""
+    """A snapshot of several pieces is read as it was written, whatever a crash left of another one."""
     monkeypatch.setattr("unipac.serve.log.PIECE", 10)
-    pieces = "select seq, place from piece order by seq, place"
+    database, do = log._database, log._writer.do
+
+    def pieces():
+        return sorted(bytes(body) for (body,) in database._all("select body from piece"))
+
     assert list(log.read(-1)) == []
     for seq in range(4):
         log.append([record(seq, "spec" if seq == 0 else "restart")])
         log.keep(b"%d" % seq * 25, log.position())
     assert list(log.snapshots()) == [(3, b"3" * 25), (2, b"2" * 25)]
-    assert log._database._all(pieces) == [(seq, place) for seq in (2, 3) for place in range(3)]
-    log.append([record(4, "restart")])
-    log._writer.do(lambda: log._database.add_piece(log._number, 4, 7, b"cut short"))
-    assert len(list(log.snapshots())) == 2
-    log.keep(b"four", log.position())
+    assert pieces() == [b"2" * 5, b"2" * 10, b"2" * 10, b"3" * 5, b"3" * 10, b"3" * 10]
+    do(lambda: database.add_piece(log._number, b"n" * 16, 7, b"cut short"))
+    assert list(log.snapshots()) == [(3, b"3" * 25), (2, b"2" * 25)]
     log.keep(b"shorter", log.position())  # at the same event: the last one counts
-    assert list(log.snapshots()) == [(4, b"shorter"), (3, b"3" * 25)]
-    assert log._database._all(pieces) == [(3, 0), (3, 1), (3, 2), (4, 0)]
+    assert list(log.snapshots()) == [(3, b"shorter"), (2, b"2" * 25)]
+    assert pieces() == [b"2" * 5, b"2" * 10, b"2" * 10, b"shorter"]
+
+    monkeypatch.setattr(database, "add_piece", lambda *_: None)  # as if another writer had deleted them
+    with pytest.raises(Unreachable, match="gone"):
+        log.keep(b"never whole", log.position())
+    assert list(log.snapshots()) == [(3, b"shorter"), (2, b"2" * 25)]
+
+
+@pytest.mark.parametrize("moment", ["add_piece", "keep"])
+def test_a_kill_while_a_snapshot_is_written_again_leaves_the_old_one(moment, tmp_path):
+    """At the same event, as at the end of a service without new events; what it covers is blanked already."""
+    log = Alone(Sqlite(tmp_path / "log.sqlite"))
+    assert list(log.read(-1)) == []
+    log.append([record(0, "spec")])
+    log.keep(b"old", log.position())
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    setattr(log._database, moment, killed)
+    with pytest.raises(KeyboardInterrupt):
+        log.keep(b"new", log.position())
+    assert list(log.snapshots()) == [(0, b"old")]
+    log.shut()
 
 
 def test_sqlite_keeps_snapshots_in_pieces(tmp_path, monkeypatch):

@@ -29,7 +29,6 @@ from unipac.deployment import (
     picture,
     replaying,
     settings,
-    snapshots,
 )
 from unipac.deployment.comparing import Advantage, Comparisons, Policy
 from unipac.deployment.contents import Maker
@@ -171,11 +170,7 @@ class Deployment:
 
     def digest(self) -> str:
         """SHA-256 of all that later answers depend on, whether the deployment is live, replayed or opened again."""
-        with self._lock:
-            calls.begin(self)
-            calls.write_out(self)
-            found = snapshots.Snapshot.of(self)
-        return snapshots.digest(found)  # it takes a while, and others may decide
+        return opening.digest(self)
 
     def settled(self, name: str) -> Settled | None:
         """The verdict on a watched set: an action within ``eps`` of its best, once there is one; then always the same.

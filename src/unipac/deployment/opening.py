@@ -72,11 +72,9 @@ def checkpoint(d: Deployment) -> None:
     store = _of(d)
     with d._files.lock:
         with d._lock:
-            calls.begin(d)
-            calls.write_out(d)
+            found = _now(d)
             store.ready()
             store.flush()
-            found = snapshots.Snapshot.of(d)
             places = store.places()
             position = store.position()
         header, arrays = found.told()
@@ -87,6 +85,20 @@ def checkpoint(d: Deployment) -> None:
         store.keep(storage.content(header, arrays), position)
     if d._retention is not None:
         trim(d, time.time() - d._retention)
+
+
+def digest(d: Deployment) -> str:
+    """As ``Deployment.digest``; the lock is held while the deployment is copied, not while it is described."""
+    with d._lock:
+        found = _now(d)
+    return snapshots.digest(found)
+
+
+def _now(d: Deployment) -> snapshots.Snapshot:
+    """The deployment as it is now, with its log up to date; its lock is held."""
+    calls.begin(d)
+    calls.write_out(d)
+    return snapshots.Snapshot.of(d)
 
 
 def _sound(maker: Maker, store: Any) -> tuple[Any, Position] | None:

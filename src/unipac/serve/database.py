@@ -97,14 +97,14 @@ class Database(Protocol):
     def ids(self, number: int) -> list[str]:
         """The ids of all decisions."""
 
-    def begin_snapshot(self, number: int, seq: int) -> None:
-        """Forget the snapshot at an event, if there is one, as another one will be kept there."""
-
-    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+    def add_piece(self, number: int, name: bytes, place: int, body: bytes) -> None:
         """Write a piece of a snapshot."""
 
-    def keep(self, number: int, seq: int, series: bytes) -> None:
-        """From now on the pieces of an event are a snapshot; all but the last two are none any more."""
+    def keep(self, number: int, seq: int, name: bytes, pieces: int, series: bytes) -> bool:
+        """From now on these pieces are the snapshot at an event, and all but the last two are none any more.
+
+        It returns whether the pieces are all there: with PostgreSQL, one that has lost its lease may have deleted some.
+        """
 
     def drop_piece(self, number: int) -> bool:
         """Delete a piece that is of no snapshot; whether there was one."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from unipac.deployment import log as log_
 from unipac.deployment.deployment import Deployment
 from unipac.deployment.records import Decoder
-from unipac.serve import bodies
+from unipac.serve import bodies, journal
 from unipac.serve.bodies import Decide, Offer, Reward, Watch
-from unipac.serve.database import Database
+from unipac.serve.database import Database, Unreachable
 from unipac.serve.log import Log
 from unipac.serve.series import Series
 from unipac.serve.specs import Spec
@@ -39,7 +40,7 @@ class Held:
             self.deployment = Deployment(
                 spec.agent, spec.features, log=self.log, retention=spec.retention, **spec.settings
             )
-        self.snapshot_at = max((seq for seq, _ in self.log.snapshots()), default=0)
+        self.snapshot_at = 0 if kept is None else kept[0]
         self._drift: Any = None
 
     # -- what changes something --------------------------------------------------------------------------------
@@ -141,7 +142,14 @@ class Held:
             self.series.alarm(bodies.number(drift.statistic), bodies.number(drift.threshold))
 
     def checkpoint(self) -> None:
-        """Keep a snapshot."""
-        self.snapshot_at = self.log.position().seq
+        """Keep a snapshot; if the database does not answer, say so: a later one will do."""
+        begin, seq = time.perf_counter(), self.log.position().seq
         self._note_drift()
-        self.deployment.checkpoint()
+        try:
+            self.deployment.checkpoint()
+        except Unreachable as error:
+            journal.line("no snapshot", deployment=self.name, seq=seq, error=str(error))
+        else:
+            seconds = round(time.perf_counter() - begin, 3)
+            journal.line("snapshot", deployment=self.name, seq=seq, seconds=seconds)
+        self.snapshot_at = seq

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,8 +12,9 @@ from unipac._actions import Label
 from unipac.deployment import lines
 from unipac.deployment.errors import LogClosed
 from unipac.deployment.store import Found, Position, Record
-from unipac.serve.database import Broken, Database, Row
+from unipac.serve.database import Broken, Database, Row, Unreachable
 from unipac.serve.seen import Seen
+from unipac.serve.tables import NAME
 from unipac.serve.writer import Writer
 
 CHUNK = 2000
@@ -227,14 +229,14 @@ class Log:
 
     def keep(self, snapshot: bytes, position: Position) -> None:
         """Keep a snapshot, after all rows before it; between two pieces the writer commits what waits."""
-        extra, do = self.extra(), self._writer.do
-        number, seq, database = self._number, position.seq, self._database
-        do(partial(database.begin_snapshot, number, seq))
+        extra, name, number, database = self.extra(), os.urandom(NAME), self._number, self._database
         self._drop_pieces()
-        for begin in range(0, len(snapshot), PIECE):
-            piece = snapshot[begin : begin + PIECE]
-            do(partial(database.add_piece, number, seq, begin // PIECE, piece))
-        do(partial(database.keep, number, seq, extra))
+        starts = range(0, len(snapshot), PIECE)
+        for place, start in enumerate(starts):
+            piece = snapshot[start : start + PIECE]
+            self._writer.do(partial(database.add_piece, number, name, place, piece))
+        if not self._writer.do(partial(database.keep, number, position.seq, name, len(starts), extra)):
+            raise Unreachable("pieces of the snapshot are gone")
         self._drop_pieces()
 
     def _drop_pieces(self) -> None:

@@ -176,29 +176,32 @@ class Postgres:
 
     # -- snapshots and personal data -----------------------------------------------------------------------
 
-    def begin_snapshot(self, number: int, seq: int) -> None:
-        """Forget the snapshot at an event, perhaps one of a writer before us, with its pieces."""
-        self._do(tables.LOSE, number, seq)
-
-    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+    def add_piece(self, number: int, name: bytes, place: int, body: bytes) -> None:
         """Write a piece of a snapshot."""
-        self._do(tables.ADD_PIECE, number, seq, place, body)
+        self._do(tables.ADD_PIECE, number, name, place, body)
 
-    def keep(self, number: int, seq: int, series: bytes) -> None:
-        """From now on the pieces of an event are a snapshot."""
+    def keep(self, number: int, seq: int, name: bytes, pieces: int, series: bytes) -> bool:
+        """From now on these pieces are the snapshot at an event."""
+        values = number, seq, name, series, number, name, pieces
         with self._cursor() as cursor, self._reader.transaction():
-            cursor.execute(_in_psycopg(tables.KEEP), (number, seq, b"", series))
+            done = cursor.execute(_in_psycopg(tables.KEEP), values).rowcount > 0
             cursor.execute(_in_psycopg(tables.DROP_OLD), (number, number, SNAPSHOTS))
+        return done
 
     def drop_piece(self, number: int) -> bool:
         """Delete a piece that is of no snapshot."""
         return self._do(tables.DROP_PIECE, number, number, number) > 0
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
-        """Newest first."""
-        found = self._all(_in_psycopg(tables.SNAPSHOTS_OF), number)
-        pieces = _in_psycopg(tables.PIECES_OF)
-        return [(seq, body or tables.joined(self._all(pieces, number, seq))) for seq, body in found]
+        """Newest first, as they are at one moment: the writer may drop some."""
+        with self._cursor() as cursor, self._reader.transaction():
+            cursor.execute("set transaction isolation level repeatable read")
+
+            def pieces_of(name: bytes) -> list[Any]:
+                return cursor.execute(_in_psycopg(tables.PIECES_OF), (number, name)).fetchall()
+
+            found = cursor.execute(_in_psycopg(tables.SNAPSHOTS_OF), (number,)).fetchall()
+            return [(seq, tables.whole(body, pieces_of)) for seq, body in found]
 
     def series(self, number: int) -> tuple[int, bytes] | None:
         """What the page draws."""

@@ -203,10 +203,7 @@ class Service:
 
     async def _checkpoint(self, due: list[Held]) -> None:
         for held in due:
-            begin = time.perf_counter()
             await asyncio.to_thread(held.checkpoint)
-            seconds = round(time.perf_counter() - begin, 3)
-            journal.line("snapshot", deployment=held.name, seq=held.snapshot_at, seconds=seconds)
 
     async def _look_for_leases(self, lease: float) -> None:
         while True:

@@ -117,21 +117,19 @@ class Sqlite:
 
     # -- snapshots and personal data -----------------------------------------------------------------------
 
-    def begin_snapshot(self, number: int, seq: int) -> None:
-        """Forget the snapshot at an event."""
-        self._all(tables.LOSE, number, seq)
-
-    def add_piece(self, number: int, seq: int, place: int, body: bytes) -> None:
+    def add_piece(self, number: int, name: bytes, place: int, body: bytes) -> None:
         """Write a piece of a snapshot."""
-        self._all(tables.ADD_PIECE, number, seq, place, body)
+        self._all(tables.ADD_PIECE, number, name, place, body)
 
-    def keep(self, number: int, seq: int, series: bytes) -> None:
-        """From now on the pieces of an event are a snapshot."""
+    def keep(self, number: int, seq: int, name: bytes, pieces: int, series: bytes) -> bool:
+        """From now on these pieces are the snapshot at an event."""
         with self._lock:
             self._db.execute("begin immediate")
-            self._db.execute(tables.KEEP, (number, seq, b"", series))
+            values = number, seq, name, series, number, name, pieces
+            done = self._db.execute(tables.KEEP, values).rowcount > 0
             self._db.execute(tables.DROP_OLD, (number, number, SNAPSHOTS))
             self._db.execute("commit")
+        return done
 
     def drop_piece(self, number: int) -> bool:
         """Delete a piece that is of no snapshot."""
@@ -141,7 +139,10 @@ class Sqlite:
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
         """Newest first."""
         found = self._all(tables.SNAPSHOTS_OF, number)
-        return [(seq, body or tables.joined(self._all(tables.PIECES_OF, number, seq))) for seq, body in found]
+        return [
+            (seq, tables.whole(body, lambda name: self._all(tables.PIECES_OF, number, name)))
+            for seq, body in found
+        ]
 
     def series(self, number: int) -> tuple[int, bytes] | None:
         """What the page draws."""

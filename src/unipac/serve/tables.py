@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from unipac.deployment import lines
@@ -19,23 +19,27 @@ create table if not exists snapshot(
     deployment {integer} not null, seq {integer} not null, body {bytes} not null, series {bytes} not null,
     primary key(deployment, seq));
 create table if not exists piece(
-    deployment {integer} not null, seq {integer} not null, place {integer} not null, body {bytes} not null,
-    primary key(deployment, seq, place));
+    deployment {integer} not null, name {bytes} not null, place {integer} not null, body {bytes} not null,
+    primary key(deployment, name, place));
 """
 """The event of an id and kind exists once: nothing is decided or rewarded twice, whatever a writer believes.
 
-The body of a snapshot is in pieces, so that its way to the disk holds up nobody for long; in older files it is whole.
+A snapshot is in pieces, so that its way to the disk holds up nobody for long, and its body is their name; in older
+files the body is whole.
 """
 
-LOSE = "delete from snapshot where deployment = ? and seq = ?"
+NAME = 16
+"""The length of a name of pieces, which is drawn; a whole body is longer."""
 ADD_PIECE = "insert into piece values(?, ?, ?, ?)"
-DROP_PIECE = """delete from piece where deployment = ? and (seq, place) in (select seq, place from piece
-    where deployment = ? and seq not in (select seq from snapshot where deployment = ?) limit 1)"""
-KEEP = "insert into snapshot values(?, ?, ?, ?)"
+DROP_PIECE = """delete from piece where deployment = ? and (name, place) in (select name, place from piece
+    where deployment = ? and name not in (select body from snapshot where deployment = ?) limit 1)"""
+KEEP = """insert into snapshot select ?, ?, ?, ?
+    where (select count(*) from piece where deployment = ? and name = ?) = ?
+    on conflict(deployment, seq) do update set body = excluded.body, series = excluded.series"""
 DROP_OLD = """delete from snapshot where deployment = ? and seq not in
     (select seq from snapshot where deployment = ? order by seq desc limit ?)"""
 SNAPSHOTS_OF = "select seq, body from snapshot where deployment = ? order by seq desc"
-PIECES_OF = "select body from piece where deployment = ? and seq = ? order by place"
+PIECES_OF = "select body from piece where deployment = ? and name = ? order by place"
 LAST_SERIES = "select seq, series from snapshot where deployment = ? order by seq desc limit 1"
 
 
@@ -48,6 +52,6 @@ def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int
             yield seq, *left
 
 
-def joined(pieces: Iterable[tuple[bytes]]) -> bytes:
-    """A snapshot of its pieces."""
-    return b"".join(piece for (piece,) in pieces)
+def whole(body: bytes, pieces_of: Callable[[bytes], Iterable[tuple[bytes]]]) -> bytes:
+    """A snapshot, from the body of its row."""
+    return b"".join(piece for (piece,) in pieces_of(body)) if len(body) == NAME else body
