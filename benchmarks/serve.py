@@ -95,6 +95,8 @@ end
 """
 FILLED = 15_000
 """Decisions that wait for rewards, per second of load; each is rewarded once, so they must not run out."""
+MANY_WAIT = 150_000
+"""Decisions that wait while a snapshot is kept."""
 ONE_CORE = ["taskset", "-c", "0"]
 
 
@@ -194,6 +196,17 @@ def throughput(folder, store, name, repetitions, seconds):
     return found
 
 
+def asked(url, secret, body, seconds):
+    """Milliseconds of the answers at 200 requests a second: the median, the 99th percentile, the longest."""
+    told = subprocess.run(
+        ["hey", "-z", f"{seconds}s", "-c", "10", "-q", "20", "-m", "POST", "-T", "application/json", "-H",
+         f"Authorization: Bearer {secret}", "-d", body, "-o", "csv", url],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    times = sorted(1000 * float(line.split(",")[0]) for line in told.splitlines()[1:])
+    return [times[len(times) // 2], times[int(0.99 * len(times))], times[-1]]
+
+
 def latency(folder, store, name, repetitions, seconds):
     secret, kept = tokens.made("bench", tokens.SCOPES)
     tokens.add(folder / "tokens", kept)
@@ -207,13 +220,7 @@ def latency(folder, store, name, repetitions, seconds):
         for what, url in (
             (name, f"{server.address}/v1/deployments/router/decisions"), ("constant", f"{constant.address}/constant")
         ):  # fmt: skip
-            told = subprocess.run(
-                ["hey", "-z", f"{seconds}s", "-c", "10", "-q", "20", "-m", "POST", "-T", "application/json", "-H",
-                 f"Authorization: Bearer {secret}", "-d", body, "-o", "csv", url],
-                capture_output=True, text=True, check=True,
-            ).stdout  # fmt: skip
-            times = sorted(float(line.split(",")[0]) for line in told.splitlines()[1:])
-            row[what] = [1000 * times[len(times) // 2], 1000 * times[int(0.99 * len(times))]]
+            row[what] = asked(url, secret, body, seconds)[:2]
         times = []
         with open(folder / "bare", "ab") as file:
             for _ in range(50 * seconds):
@@ -229,6 +236,22 @@ def latency(folder, store, name, repetitions, seconds):
     constant.stop()
     server.stop()
     return {key: [statistics.median(row[key][k] for row in rows) for k in (0, 1)] for key in rows[0]}
+
+
+def snapshots(folder):
+    """How long answers take, at 200 requests a second, while a snapshot of many decisions that wait is kept."""
+    server = Server(folder, {"router": TABLE}, name="snapshots", snapshot_every=MANY_WAIT)
+    server.start()
+    decisions(server.client().deployment("router"), "waits", MANY_WAIT - 1000)
+    url, body = f"{server.address}/v1/deployments/router/decisions", json.dumps({"context": CONTEXT, "actions": MODELS})
+    found = {"waiting": MANY_WAIT}
+    for when in ("during", "after"):
+        found[when] = asked(url, "", body, 8)
+        found[f"snapshots {when}"] = [line["seconds"] for line in server.journal() if line["event"] == "snapshot"]
+    server.stop()
+    assert len(found["snapshots during"]) == len(found["snapshots after"]) == 1
+    print(json.dumps(found), flush=True)
+    return found
 
 
 def starts(folder, events):
@@ -268,7 +291,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=["throughput", "latency", "starts"])
+    parser.add_argument("--only", choices=["throughput", "latency", "snapshots", "starts"])
     parser.add_argument("--store", choices=["sqlite", "postgres"])
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--repetitions", type=int, default=5)
@@ -291,6 +314,8 @@ def main():
             else:
                 with postgresql() as server:
                     _measure(found, folder, store, server.new, told)
+        if told.only in (None, "snapshots"):
+            found["snapshots"] = snapshots(Path(name))
         if told.only in (None, "starts"):
             found["starts"] = starts(Path(name), told.events)
     if told.json:

@@ -123,7 +123,7 @@ def _serve(results: dict[str, Any]) -> str:
         f"bare append and fdatasync {times(results[f'latency {key}']['append + fdatasync'])})"
         for key, name in stores.items()
     ]
-    starts = results["starts"]
+    starts, kept = results["starts"], results["snapshots"]
     nothing, snapshot = starts["nothing"]["processor seconds"], starts["snapshot"]["seconds"]
     return "\n".join((
         "Requests per processor second of the server, 64 connections, server and load on one core; beside it uvicorn "
@@ -133,7 +133,9 @@ def _serve(results: dict[str, Any]) -> str:
         "",
         f"Batches of 100: {batches} decisions per processor second. At 200 decisions a second the answer takes, in the "
         f"median and at 99 %: {'; '.join(late)}. A log of a million events is read from nothing in {nothing:.0f} s of "
-        f"processor time, and from a snapshot the service is ready after {snapshot:.1f} s.",
+        f"processor time, and from a snapshot the service is ready after {snapshot:.1f} s. While a snapshot is kept with "
+        f"{kept['waiting']:,} decisions waiting, the longest answer takes {kept['during'][2]:.0f} ms (after it "
+        f"{kept['after'][2]:.0f} ms).",
     ))  # fmt: skip
 
 

@@ -58,7 +58,19 @@ def _response(answer: Problem | Answer, kind: str = JSON) -> Response:
         if answer.status == 401:
             headers["www-authenticate"] = "Bearer"
         return Response(answer.body(), answer.status, headers, "application/problem+json")
-    return Response(answer[1], answer[0], HEADERS, None if answer[0] == 204 else kind)
+    return Response(b"", 204, HEADERS) if answer[0] == 204 else _Usual(*answer, kind.encode())
+
+
+class _Usual(Response):
+    """An answer with the usual headers, which are encoded once."""
+
+    ENCODED = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
+
+    def __init__(self, status: int, body: bytes, kind: bytes) -> None:
+        self.status_code, self.body, self.background = status, body, None
+        self.raw_headers = [
+            *self.ENCODED, (b"content-length", b"%d" % len(body)), (b"content-type", kind)
+        ]  # fmt: skip
 
 
 class _Routes:
@@ -187,11 +199,15 @@ class _Routes:
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > most:
             raise Problem(413, f"the body must have at most {most} bytes")
-        found = b""
+        found, more = b"", True
         try:
             async with asyncio.timeout(IN_TIME):
-                async for part in request.stream():
-                    found += part
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    found += message.get("body", b"")
+                    more = message.get("more_body", False)
                     if len(found) > most:
                         raise Problem(413, f"the body must have at most {most} bytes")
         except TimeoutError:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
 
 if TYPE_CHECKING:
     from unipac.serve.service import Service
@@ -19,32 +23,39 @@ class Metrics:
 
     def __init__(self, service: Service) -> None:
         self._service, self._registry = service, CollectorRegistry()
-        self._requests = Counter(
-            "unipac_requests_total", "Requests answered", ["route", "status"], registry=self._registry
-        )
-        self._seconds = Histogram(
-            "unipac_request_seconds", "From a request to its answer", ["route"], buckets=BUCKETS,
-            registry=self._registry,
-        )  # fmt: skip
-        self._counts: dict[tuple[str, int], Counter] = {}
-        self._times: dict[str, Histogram] = {}
+        self._counts: Counter[tuple[str, int]] = Counter()
+        self._times: dict[str, list[int]] = {}
+        self._sums: dict[str, float] = {}
         self._registry.register(self)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
-        count = self._counts.get((route, status))
-        if count is None:
-            count = self._counts[route, status] = self._requests.labels(route, str(status))
-            self._times.setdefault(route, self._seconds.labels(route))
-        count.inc()
-        self._times[route].observe(seconds)
+        """A request was answered; in the loop's thread, and with no more than is needed for each."""
+        self._counts[route, status] += 1
+        if route not in self._times:
+            self._times[route], self._sums[route] = [0] * (len(BUCKETS) + 1), 0.0
+        self._times[route][bisect_left(BUCKETS, seconds)] += 1
+        self._sums[route] += seconds
+
+    def _answers(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("unipac_requests", "Requests answered", labels=["route", "status"])
+        for (route, status), count in [*self._counts.items()]:
+            requests.add_metric([route, str(status)], count)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "unipac_request_seconds", "From a request to its answer", labels=["route"]
+        )
+        bounds = (*map(floatToGoString, BUCKETS), "+Inf")
+        for route, counts in [*self._times.items()]:
+            seconds.add_metric([route], [*zip(bounds, accumulate(counts), strict=True)], self._sums[route])
+        yield seconds
 
     def text(self) -> bytes:
         """In Prometheus' format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """What is read off: by the writer, and by deployment."""
+        """What is read off: by route, by the writer, and by deployment."""
+        yield from self._answers()
         writer = self._service.writer
         for name, told, value in (
             ("unipac_commits", "Transactions", writer.commits),
