@@ -243,11 +243,16 @@ def snapshots(folder):
     server = Server(folder, {"router": TABLE}, name="snapshots", snapshot_every=MANY_WAIT)
     server.start()
     decisions(server.client().deployment("router"), "waits", MANY_WAIT - 1000)
-    url, body = f"{server.address}/v1/deployments/router/decisions", json.dumps({"context": CONTEXT, "actions": MODELS})
+    url, body = (
+        f"{server.address}/v1/deployments/router/decisions",
+        json.dumps({"context": CONTEXT, "actions": MODELS}),
+    )
     found = {"waiting": MANY_WAIT}
     for when in ("during", "after"):
         found[when] = asked(url, "", body, 8)
-        found[f"snapshots {when}"] = [line["seconds"] for line in server.journal() if line["event"] == "snapshot"]
+        found[f"snapshots {when}"] = [
+            line["seconds"] for line in server.journal() if line["event"] == "snapshot"
+        ]
     server.stop()
     assert len(found["snapshots during"]) == len(found["snapshots after"]) == 1
     print(json.dumps(found), flush=True)
@@ -315,11 +320,13 @@ def main():
                 with postgresql() as server:
                     _measure(found, folder, store, server.new, told)
         if told.only in (None, "snapshots"):
-            found["snapshots"] = snapshots(Path(name))
+            (Path(name) / "snapshots").mkdir()
+            found["snapshots"] = snapshots(Path(name) / "snapshots")
         if told.only in (None, "starts"):
             found["starts"] = starts(Path(name), told.events)
-    if told.json:
-        told.json.write_text(json.dumps(found, indent=1) + "\n")
+    if told.json:  # with --only, the rest stays
+        before = json.loads(told.json.read_text()) if told.json.is_file() else {}
+        told.json.write_text(json.dumps({**before, **found}, indent=1) + "\n")
 
 
 def _measure(found, folder, store, new, told):
