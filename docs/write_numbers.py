@@ -133,8 +133,8 @@ def _serve(results: dict[str, Any]) -> str:
         "",
         f"Batches of 100: {batches} decisions per processor second. At 200 decisions a second the answer takes, in the "
         f"median and at 99 %: {'; '.join(late)}. A log of a million events is read from nothing in {nothing:.0f} s of "
-        f"processor time, and from a snapshot the service is ready after {snapshot:.1f} s. While a snapshot is kept with "
-        f"{kept['waiting']:,} decisions waiting, the longest answer takes {kept['during'][2]:.0f} ms (after it "
+        f"processor time, and from a snapshot the service is ready after {snapshot:.1f} s. While a snapshot is kept "
+        f"with {kept['waiting']:,} decisions waiting, the longest answer takes {kept['during'][2]:.0f} ms (after it "
         f"{kept['after'][2]:.0f} ms).",
     ))  # fmt: skip
 
