@@ -183,8 +183,8 @@ def _picture(found: dict[str, Any]) -> str:
         f"A run: {len(certificate):,} requests go to one of three models, chosen by `NestedOFUL` from {found['dim']} "
         f"features; rewards are between 0 and 1 on average. {none} of the decisions lost more than was promised. In "
         f"the second half nine of ten certificates are below {most:.2f}. From "
-        f"decision {ruled_out[0]:,} on, every other model is ruled out for ever more requests, {proven:.0%} of those "
-        "in the second half: there the choice is proven to be the best."
+        f"decision {ruled_out[0]:,} on, every other model is ruled out for more and more requests, {proven:.0%} of "
+        "those in the second half: there the choice is proven to be the best."
     )
 
 

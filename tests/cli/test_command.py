@@ -3,6 +3,7 @@
 import inspect
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import types
@@ -32,9 +33,38 @@ def program(*arguments, code=RUN, **options):
 
 @pytest.mark.parametrize("name", _command.NEEDED)
 def test_without_the_extra_it_says_what_to_install(name):
-    result = program("--help", code=f"import sys; sys.modules[{name!r}] = None; {RUN}")
+    result = program("list", code=f"import sys; sys.modules[{name!r}] = None; {RUN}")
     assert result.returncode == 2
     assert result.stderr == f'unipac: {name} is missing; pip install "unipac[experiments]"\n'
+
+
+WITHOUT = f"import sys; sys.modules.update(altair=None, polars=None); {RUN}"
+"""As after ``pip install "unipac[serve]"``."""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["log", "--help"]])
+def test_the_extra_of_the_service_is_enough_for_help(arguments):
+    result = program(*arguments, code=WITHOUT)
+    assert "unipac" in result.stdout, result.stderr
+    assert "is missing" not in result.stderr
+
+
+def test_a_log_is_verified_without_the_extra_of_experiments(tmp_path):
+    with sqlite3.connect(tmp_path / "log.sqlite"):
+        pass  # an empty file is a database
+    result = program("log", f"sqlite:{tmp_path}/log.sqlite", "--verify", code=WITHOUT)
+    assert (result.returncode, result.stdout.strip()) == (0, "there are no deployments"), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--verify"], "file that exists"), (["--export", "x.parquet"], "export must be")],
+)
+def test_a_store_that_is_not_there_is_refused_and_not_made(arguments, words, tmp_path):
+    result = program("log", f"sqlite:{tmp_path}/none.sqlite", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_missing_module_is_no_matter_of_extras():

@@ -13,6 +13,8 @@ from helpers.serving import TABLE, Server, losses, storm
 from unipac import Deployment
 from unipac.serve.checking import checked
 
+PIECES = "import unipac.serve.log as l; l.PIECE = 2000"
+"""So that a kill may come between two pieces of a snapshot."""
 EARLY = """
 import unipac.serve.writer as w
 async def on_disk(self): pass
@@ -48,7 +50,7 @@ def _get(server, path):
 
 
 def killed(tmp_path, kills, store="sqlite:log.sqlite", seed=0):
-    server = Server(tmp_path, {"router": TABLE}, store, snapshot_every=400, lease=0.5)
+    server = Server(tmp_path, {"router": TABLE}, store, snapshot_every=400, lease=0.5, patch=PIECES)
     with server:
         told = storm(server, kills, seed)
         assert not told.wrong, told.wrong[:3]

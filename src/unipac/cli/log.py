@@ -38,8 +38,8 @@ def show_log(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the rounds whose reward is final to a Parquet file; parquet is LOG.parquet beside the folder; "
-            "none by default. Example: --export rounds.parquet.",
+            help="Write the rounds of a folder whose reward is final to a Parquet file; the word parquet stands for "
+            "one beside the folder, of its name. Example: --export rounds.parquet.",
             show_default=False,
         ),
     ] = None,
@@ -50,6 +50,10 @@ def show_log(
     """
     try:
         if log.startswith(STORES):
+            if export is not None:
+                raise ValueError(
+                    f"export must be of the folder of a deployment, got {log!r}, the store of a service"
+                )
             said = _of_service(log, replay)
         else:
             folder = Path(log)

@@ -31,6 +31,8 @@ NEEDED_TO_SERVE = ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_cl
 """The packages that the extra ``serve`` installs."""
 SERVING = ("serve", "token", "backup")
 """The commands that need these alone."""
+ALSO_SERVING = ("log", "-h", "--help", "")
+"""What works with these alone where the others are missing; without a command there is help."""
 
 
 def main() -> None:
@@ -39,10 +41,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ε shows a question mark
-    code, serves = 0, sys.argv[1:2] != [] and sys.argv[1] in SERVING
+    code, command = 0, (sys.argv[1:2] or [""])[0]
+    serves = command in SERVING or (
+        command in ALSO_SERVING and bool(_missing(NEEDED)) and not _missing(NEEDED_TO_SERVE)
+    )
     needed = NEEDED_TO_SERVE if serves else NEEDED
     try:
-        missing = next((name for name in needed if find_spec(name) is None), None)
+        missing = _missing(needed)
         if missing is None and serves:
             from unipac.cli import serve
 
@@ -51,7 +56,7 @@ def main() -> None:
             from unipac.cli import app as cli
 
             cli.app(prog_name="unipac")
-        elif sys.argv[1:2] == ["warm"]:  # it needs no extras, so an image without them can be warmed
+        elif command == "warm":  # it needs no extras, so an image without them can be warmed
             from unipac._warm import warm
 
             try:
@@ -67,9 +72,11 @@ def main() -> None:
         _complain(str(stopped))
         code = stopped.code
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in needed:
+        name = (error.name or "").partition(".")[0]
+        if name not in (*NEEDED, *needed):
             raise
-        _complain(f'{error.name} is missing; pip install "unipac[{"serve" if serves else "experiments"}]"')
+        extra = "serve" if serves and name in NEEDED_TO_SERVE else "experiments"
+        _complain(f'{error.name} is missing; pip install "unipac[{extra}]"')
         code = USAGE
     except Exception as error:
         if not _is_for_users(error):
@@ -77,6 +84,11 @@ def main() -> None:
         _complain(f"cannot write the output: {error.strerror}" if isinstance(error, OSError) else str(error))
         code = USAGE
     sys.exit(_flushed(code))
+
+
+def _missing(needed: tuple[str, ...]) -> str | None:
+    """The first of these packages that is not installed."""
+    return next((name for name in needed if find_spec(name) is None), None)
 
 
 def _is_for_users(error: Exception) -> bool:

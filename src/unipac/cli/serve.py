@@ -11,16 +11,16 @@ from typing import Annotated, Any
 import typer
 
 from unipac.cli.exits import USAGE
+from unipac.cli.log import show_log
 
 app = typer.Typer(
     name="unipac",
-    help="A durable decision service.",
+    help='A durable decision service. Experiments, reports and data sets: pip install "unipac[experiments]".',
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-COMMANDS = ("serve", "token", "backup")
 EXITS = "Exits with 0 after SIGTERM, 2 if the file does not fit, 3 if the log is damaged, 70 after a failed commit."
 
 _File = Annotated[
@@ -34,6 +34,9 @@ _File = Annotated[
 @app.callback()
 def _root() -> None:
     pass
+
+
+app.command("log")(show_log)
 
 
 @app.command(epilog=EXITS)

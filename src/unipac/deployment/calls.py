@@ -84,7 +84,8 @@ def reward(d: Deployment, id_: Label, value: float, at: float | None) -> bool:
         if entry.value not in (None, number):
             raise Conflict(f"value must be the same every time, got {number!r} after {entry.value!r}")
         if entry.value is None and (ended or (entry.closes is not None and entry.closes <= now[0])):
-            raise Closed(f"id must be of a decision that takes rewards, got {key!r}, which is closed")
+            why = "" if d.window is None else f": its window of {d.window:g} s is over, or it was forgotten"
+            raise Closed(f"id must be of a decision that takes rewards, got {key!r}, which is closed{why}")
         close_ended(d, now)
         if entry.value is not None:
             write_out(d)

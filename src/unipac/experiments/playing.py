@@ -151,9 +151,13 @@ def _rounds_of_any(
         for k in range(count):
             offered = actions if actions.ndim == 2 else actions[k]
             decision = agent.choose(offered)
-            index[k] = getattr(decision, "index", decision)
-            if not 0 <= index[k] < len(offered):
-                raise ValueError(f"choose must return a row from 0 to {len(offered) - 1}, got {decision!r}")
+            chosen = getattr(decision, "index", decision)
+            if not (isinstance(chosen, (int, np.integer)) and 0 <= chosen < len(offered)):
+                last = len(offered) - 1
+                raise ValueError(
+                    f"choose must return the number of a row, from 0 to {last}, got {decision!r}"
+                )
+            index[k] = chosen
             certificate[k] = getattr(decision, "certificate", math.nan)
             agent.update(decision, rewards[k, index[k]])
         mean = means if means.ndim == 2 else np.broadcast_to(means, rewards.shape)

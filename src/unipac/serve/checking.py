@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from unipac import _storage as storage
@@ -32,6 +33,9 @@ class Checked(NamedTuple):
 
 def checked(store: str, replay: bool = False) -> list[Checked]:
     """Read every log of a store from its first event on; what does not fit is a ``ValueError``."""
+    kind, _, path = store.partition(":")
+    if kind == "sqlite" and not Path(path).is_file():
+        raise ValueError(f"store must be a file that exists, got {path!r}")
     database = opened(Config("", 0, store, None, "", 1.0, 0, 0, 0.0, {}))
     try:
         return [_one(database, *listed, replay) for listed in database.listed()]
