@@ -39,7 +39,7 @@ def show_log(
         typer.Option(
             metavar="FILE",
             help="Write the rounds of a folder whose reward is final to a Parquet file; the word parquet stands for "
-            "one beside the folder, of its name. Example: --export rounds.parquet.",
+            "one beside the folder, of its name; none by default. Example: --export rounds.parquet.",
             show_default=False,
         ),
     ] = None,
