@@ -57,14 +57,16 @@ def test_a_part_has_no_machine_code_of_its_own():
     assert not made.library._codegen._engine.is_symbol_defined(made.fndesc.mangled_name)
 
 
-@_jit.jit
-def _halves(values):
+OPTIONS = {"nopython": True, "error_model": "numpy"}
+"""Of kernels that are not read from the disk: those cannot be inspected."""
+
+
+def _halves_of(values):
     left = values[: values.size // 2].copy()
     return left, values[values.size // 2 :]
 
 
-@_jit.jit
-def _sums(values, times):
+def _sums_of(values, times):
     total = 0.0
     kept = values
     for k in range(times):
@@ -73,6 +75,10 @@ def _sums(values, times):
         if k % 3 == 0:
             kept = np.append(left, right)
     return total
+
+
+_halves = Kernel(_halves_of, OPTIONS)
+_sums = Kernel(_sums_of, OPTIONS)
 
 
 @pytest.fixture

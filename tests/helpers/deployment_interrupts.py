@@ -97,6 +97,10 @@ class Calls:
 # -- interrupts --------------------------------------------------------------------------------------
 
 
+def _ignored(_):
+    """What was raised in a finalizer is lost, as Python has it."""
+
+
 class Interrupts:
     """Raises KeyboardInterrupt from the handler of a signal, once or twice, after a random time."""
 
@@ -105,11 +109,16 @@ class Interrupts:
         self.left = self.lost = 0
 
     def __enter__(self):
+        self.hook, sys.unraisablehook = (
+            sys.unraisablehook,
+            _ignored,
+        )  # pytest's own does not bear an interrupt
         self.before = signal.signal(signal.SIGALRM, self._raise)
         return self
 
     def __exit__(self, *_):
         signal.signal(signal.SIGALRM, self.before)
+        sys.unraisablehook = self.hook
 
     def _raise(self, *_):
         if self.left > 0:
