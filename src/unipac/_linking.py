@@ -50,7 +50,7 @@ COUNTING = "\n".join((
     _FUNCTION.format(bits=BITS, name="incref", change="add", then="br label %end"),
     _FUNCTION.format(bits=BITS, name="decref", change="sub", then=_FREE_THE_LAST.format(bits=BITS)),
 ))  # fmt: skip
-"""How a kernel counts the references to an array: as Numba does, but not atomically, which takes ten times as long.
+"""How a kernel counts the references to an array: as Numba does, but not atomically, which takes far longer.
 
 Up to three quarters of a short round went there. Nobody else counts at the same time: the counter of an argument is
 made anew for each call, since no kernel hands an array to Python; an array that a kernel makes is its own; and no
