@@ -15,6 +15,7 @@ import ast
 import contextlib
 import functools
 import hashlib
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -106,13 +107,32 @@ class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
 
 
-class _Index(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
-    """The list of a kernel's compiled forms; empty if it names types that the package no longer has."""
+class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+    """The files of one kernel: a list of its compiled forms, and a file for each of them.
+
+    Two processes that compile at the same time can give two forms the same file, and a process that ends between
+    the list and the form leaves an older form there. Numba would run such code on arguments it was not made for. So a
+    form says of which sources and for which types it is; what says otherwise, or is not whole, counts as not compiled.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        form = self._dump((self._source_stamp, key, data))
+        super().save(key, (hashlib.sha256(form).digest(), form))
+
+    def load(self, key: Any) -> Any:
+        try:
+            digest, form = super().load(key)
+            if hashlib.sha256(form).digest() != digest:
+                return None
+            stamp, wanted, data = pickle.loads(form)
+        except Exception:  # unpickling may raise anything
+            return None
+        return data if (stamp, wanted) == (self._source_stamp, key) else None
 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except Exception:  # unpickling may raise anything; then the kernel counts as not compiled
+        except Exception:  # such as types that the package no longer has
             return {}
 
 
@@ -125,7 +145,7 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
         super().__init__(function)
         self.writable = not isinstance(self._impl.locator, _ReadOnly)
         contents = stamp(function.__code__.co_filename)
-        self._cache_file = _Index(
+        self._cache_file = _Files(
             cache_path=self.cache_path,
             filename_base=self._impl.filename_base,
             source_stamp=contents or self._impl.locator.get_source_stamp(),

@@ -8,7 +8,9 @@ comes again. Compiled calls and loops without a call are left to
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,6 +36,22 @@ def counts(frame: Any, event: str) -> bool:
     return event == "c_return" or (event == "call" and frame is sys._getframe(2))
 
 
+@contextlib.contextmanager
+def nothing_collected() -> Iterator[None]:
+    """The collector of garbage waits.
+
+    What it closes, such as a generator, is a call too. If the profiler takes itself away there, while Numba prepares
+    to call it, then Numba calls nothing, and the process crashes.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def moments(call: Callable[[], Any]) -> int:
     """In how many moments of a call it can be interrupted."""
     count = 0
@@ -42,11 +60,12 @@ def moments(call: Callable[[], Any]) -> int:
         nonlocal count
         count += counts(frame, event)
 
-    sys.setprofile(profile)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
+    with nothing_collected():
+        sys.setprofile(profile)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
     return count
 
 
@@ -61,13 +80,14 @@ def interrupt(call: Callable[[], Any], moment: int) -> BaseException | None:
             sys.setprofile(None)
             raise Interrupt
 
-    sys.setprofile(profile)
-    try:
-        call()
-    except Interrupt as error:
-        return error
-    finally:
-        sys.setprofile(None)
+    with nothing_collected():
+        sys.setprofile(profile)
+        try:
+            call()
+        except Interrupt as error:
+            return error
+        finally:
+            sys.setprofile(None)
     return None
 
 

@@ -223,3 +223,87 @@ def test_kernels_follow_the_sources_of_all_that_they_contain(tmp_path):
     assert text.count("return math.sqrt(noise**2") == 1
     source.write_text(text.replace("return math.sqrt(noise**2", "return 2.0 * math.sqrt(noise**2"))
     assert run() == (pytest.approx(2 * radius), 0)
+
+
+SUMS = """
+{decorator}
+def total(values):
+    s = values[0]
+    for k in range(1, values.size):
+        s += {times} * values[k]
+    return s
+
+if __name__ == "__main__":
+    import numpy as np
+    print(total(np.array([1, 2])), total(np.array([0.5, 2.0])), sum(total.stats.cache_hits.values()))
+"""
+OURS, NUMBAS = "from unipac._jit import jit\n@jit", "import numba\n@numba.njit(cache=True)"
+
+
+def kept_forms(folder):
+    return sorted(folder.rglob("*.nbc"))
+
+
+def exchange(folder, older):
+    """What two processes can leave that compile different forms at the same time."""
+    first, second = kept_forms(folder)
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
+
+
+def restore(folder, older):
+    """What a process can leave that is killed before it writes the forms of changed sources."""
+    for path, content in zip(kept_forms(folder), older, strict=True):
+        path.write_bytes(content)
+
+
+def cut(folder, older):
+    for path in kept_forms(folder):
+        path.write_bytes(path.read_bytes()[:-1000])
+
+
+def empty(folder, older):
+    for path in kept_forms(folder):
+        path.write_bytes(b"")
+
+
+def blank(folder, older):
+    """What a power failure can leave of a file that was not on the disk yet."""
+    for path in kept_forms(folder):
+        content = path.read_bytes()
+        path.write_bytes(content[:-3000] + bytes(2000) + content[-1000:])
+
+
+def sums_after(damage, tmp_path, decorator):
+    """What the kernel gives, and how often it is read from the disk: before a damage, after it, and once more."""
+    source, folder = tmp_path / "sums.py", tmp_path / "cache"
+
+    def use():
+        settings = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(folder)}, "capture_output": True}
+        return subprocess.run(
+            [sys.executable, str(source)], text=True, check=False, **settings
+        ).stdout.strip()
+
+    source.write_text(SUMS.format(decorator=decorator, times=1))
+    assert use() == "3 2.5 0"
+    older = [path.read_bytes() for path in kept_forms(folder)]
+    source.write_text(SUMS.format(decorator=decorator, times=10))
+    os.utime(source, (time.time() + 1000,) * 2)
+    found = [use(), use()]
+    damage(folder, older)
+    return [*found, use(), use()]
+
+
+@pytest.mark.parametrize("damage", [exchange, restore, cut, empty, blank])
+def test_code_of_other_types_or_sources_is_never_run(damage, tmp_path):
+    right = [f"21 20.5 {hits}" for hits in (0, 2, 0, 2)]
+    assert sums_after(damage, tmp_path, OURS) == right
+
+
+@pytest.mark.parametrize("damage", [exchange, restore])
+def test_numba_runs_code_of_other_types_or_sources(damage, tmp_path):
+    """The control."""
+    *right, wrong, _ = sums_after(damage, tmp_path, NUMBAS)
+    assert right == [f"21 20.5 {hits}" for hits in (0, 2)]
+    assert not wrong.startswith("21 20.5")
