@@ -58,6 +58,11 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
     return _compiled(function, fastmath={"reassoc", "contract", "nsz"})
 
 
+def form(kernel: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> Callable[P, T]:
+    """A kernel for arguments of these types alone, which Python calls faster: see ``Kernel.form``."""
+    return cast(Any, kernel).form(*arguments) if isinstance(kernel, Kernel) else kernel
+
+
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
     if numba.config.DISABLE_JIT:
         return function

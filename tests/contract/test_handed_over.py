@@ -25,6 +25,7 @@ import unipac
 from helpers import any_checks, mdp_checks, registry_cases as cases, search_checks
 from helpers.kernels import kernels
 from helpers.processes import run
+from unipac._linking import Kernel
 from unipac.bandits.levelled import kernels as levelled
 
 CASES = {case.label: case for kind in cases.MAKERS for case in cases.all_cases(kind)}
@@ -135,11 +136,17 @@ def called(call: Callable[[], None]) -> set[tuple[str, str]]:
         if event == "call" and "__name__" not in frame.f_globals:  # a frame that Numba made for the profiler
             found.add((frame.f_code.co_filename, frame.f_code.co_name))
 
+    def form(kernel: Kernel, *arguments: Any) -> Any:  # a profiler does not see calls of what it returns
+        found.add((kernel.py_func.__code__.co_filename, kernel.py_func.__name__))
+        return form_of(kernel, *arguments)
+
+    form_of, Kernel.form = Kernel.form, form
     sys.setprofile(profile)
     try:
         call()
     finally:
         sys.setprofile(None)
+        Kernel.form = form_of
     return found
 
 

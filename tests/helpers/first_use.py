@@ -23,7 +23,8 @@ from helpers import registry_cases as cases
 from helpers.interrupts import Interrupt, known
 from unipac._linking import Kernel
 
-PREPARE = Kernel._compile_for_args
+PREPARE = {name: getattr(Kernel, name) for name in ("_compile_for_args", "form")}
+"""The methods that compile a kernel, or read it from the disk."""
 
 
 class FirstUse:
@@ -34,14 +35,15 @@ class FirstUse:
         self.count = 0
 
     def __enter__(self) -> None:
-        Kernel._compile_for_args = self.prepare
+        for name in PREPARE:
+            setattr(Kernel, name, self.preparing(name))
 
     def __exit__(self, *_: object) -> None:
-        Kernel._compile_for_args = PREPARE
+        for name, method in PREPARE.items():
+            setattr(Kernel, name, method)
 
-    @property
-    def prepare(self) -> Any:
-        """In the place of Numba's method."""
+    def preparing(self, name: str) -> Any:
+        """In the place of a method."""
 
         def prepare(kernel: Any, *arguments: Any, **keywords: Any) -> Any:
             key = kernel, *map(numba.typeof, arguments)
@@ -49,7 +51,7 @@ class FirstUse:
                 self.seen.add(key)
                 self.count += 1
                 raise Interrupt
-            return PREPARE(kernel, *arguments, **keywords)
+            return PREPARE[name](kernel, *arguments, **keywords)
 
         return prepare
 

@@ -16,6 +16,7 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._jit import form
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels, rounds
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
@@ -59,7 +60,7 @@ class LevelledAgent(BanditAgent):
     """Whether actions must be zero outside of one block."""
 
     learns_in: ClassVar[tuple[str, ...]] = (
-        "state", "_stack", "_memory", "_bonus", "_fixed", "_single", "_sizes", "_evaluated", "_for_one"
+        "state", "_stack", "_memory", "_bonus", "_fixed", "_sizes", "_evaluated", "_for_one"
     )  # fmt: skip
 
     regularization: float = declare.regularization()
@@ -77,6 +78,10 @@ class LevelledAgent(BanditAgent):
     # -- state ---------------------------------------------------------------------------------
 
     def _empty(self) -> Any:
+        self._choose_one: Any = (
+            None  # the form of the kernel for actions that are not fixed, once it was used
+        )
+        self._learn_one: Any = None
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
@@ -107,7 +112,6 @@ class LevelledAgent(BanditAgent):
     def _hold(self, memory: Array, bonus: Array | None, fixed: Array | None) -> Any:
         """Let the kernels write into these arrays."""
         held = kernels.levels_in(memory)
-        single = np.empty((1, self.dim)), np.empty(1)
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
         whole = self._with_sets(held)
         for_one = memory, fixed, bonus, *self._held_sets(1)
@@ -116,7 +120,6 @@ class LevelledAgent(BanditAgent):
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._for_one = for_one  # what a kernel that learns one round begins with
-        self._single = single  # where an update puts its round for the kernel
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
         self._stack: Levels = held
@@ -192,7 +195,11 @@ class LevelledAgent(BanditAgent):
             self._check_logged(X)
         self._evaluated = self._ledger.next_id
         sets, spare = self._held_sets(len(X)) if self._keeps_sets else (None, None)
-        verdict = rounds.choose(self._memory, self._fixed if fixed else None, self._bonus, sets, spare, X)
+        if fixed:
+            return rounds.choose(self._memory, self._fixed, self._bonus, sets, spare, X)
+        if self._choose_one is None:
+            self._choose_one = form(rounds.choose, self._memory, None, self._bonus, sets, spare, X)
+        verdict: tuple[Any, ...] = self._choose_one(self._memory, None, self._bonus, sets, spare, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
         return verdict
@@ -210,16 +217,16 @@ class LevelledAgent(BanditAgent):
             self._make_room(x, times)
         elif self._sizes[-1] > 0:
             self._make_room()
-        action, reward = self._single
-        action[0] = x
-        reward[0] = y
-        return rounds.learn_all, (*self._for_one, action, reward, times, known, self._ledger.late)
+        arguments = *self._for_one, x, y, times, known, self._ledger.late
+        if self._learn_one is None:
+            self._learn_one = form(rounds.learn_one, *self._for_one, np.empty(self.dim), *arguments[6:])
+        return self._learn_one, arguments
 
     def _absorb(self, X: Array, y: Array) -> None:
         done = 0
         while done < len(y):
             self._make_room()
-            count = rounds.learn_all(*self._for_one, X[done:], y[done:], 1, False, False)
+            count = rounds.learn_all(*self._for_one, X[done:], y[done:])
             done += count
             self._ledger.counted += count
 

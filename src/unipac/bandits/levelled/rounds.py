@@ -2,7 +2,8 @@
 
 choose      argmax of the least upper bound, and what is known of the winner      Alg. 1 lines 8-12
 bound_all   bounds of every action
-learn_all   add rounds to their levels, renew the radii                           Alg. 1 lines 4-5, 13-14
+learn_one   add a round to its level, renew the radii                             Alg. 1 lines 4-5, 13-14
+learn_all   add rounds
 play        choose and learn, round after round
 
 ``sets`` is the memory of the sets and ``spare`` their scratch memory, ``fixed`` the table of fixed actions, ``bonus``
@@ -19,10 +20,12 @@ import numpy as np
 
 from unipac._arrays import Array
 from unipac._inputs import first_invalid, largest_norm
-from unipac._jit import jit
+from unipac._jit import inlined, jit
 from unipac.bandits.levelled import tight_kernels as by_sets
+from unipac.bandits.levelled.confidence import Confidence
 from unipac.bandits.levelled.kernels import (
     Record,
+    Scratch,
     State,
     _covers,
     _mark,
@@ -37,7 +40,7 @@ from unipac.bandits.levelled.kernels import (
 from unipac.bandits.sets import memory as tight
 from unipac.linalg.fast import argmax
 from unipac.linalg.fast.evaluate import evaluate_all, evaluate_one
-from unipac.linalg.levels import top
+from unipac.linalg.levels import Levels, top
 
 
 @jit
@@ -86,21 +89,21 @@ def bound_all(state: State, sets: Array | None, spare: Any, X: Array, out: Array
 
 
 @jit
-def learn_all(
+def learn_one(
     state: State,
     fixed: Array | None,
     bonus: Array | None,
     sets: Array | None,
     spare: Any,
-    X: Array,
-    y: Array,
+    x: Array,
+    y: float,
     times: int,
     known: bool,
     late: bool,
-) -> int:
-    """Learn the rewards y of the rows of X, each ``times``; returns how many fitted into the stack.
+) -> None:
+    """Learn the reward y of x, ``times``, where there is room in the stack.
 
-    The level of an action is decided now, before its reward is looked at. ``known``: there is one, it was chosen
+    The level of the action is decided now, before its reward is looked at. ``known``: there is one, it was chosen
     last, and its values in the state are up to date unless the mark says otherwise. ``late``: the reward of a younger
     decision came before.
     """
@@ -108,24 +111,54 @@ def learn_all(
     mark = _mark(levels, state)
     known &= state[mark] > 0.0
     state[mark] = 0.0
-    if fixed is not None:
-        arms = _table_of(fixed)
+    X = x.reshape((1, x.size))
+    _learn_row(
+        levels, confidence, scratch(state, levels), fixed, bonus, sets, spare, X, 0, y, times, known, late
+    )
+
+
+@jit
+def learn_all(
+    state: State, fixed: Array | None, bonus: Array | None, sets: Array | None, spare: Any, X: Array, y: Array
+) -> int:
+    """Learn the rewards y of the rows of X; returns how many fitted into the stack."""
+    levels, confidence = _unpack(state)
+    state[_mark(levels, state)] = 0.0
     s = scratch(state, levels)
-    S = top(levels)
-    lowest, nowhere = int(np.int64(1)), int(np.int64(-1))
-    behind = tight.known(sets, spare, lowest)
     for t in range(y.size):
-        if levels.size.size <= S:
+        if levels.size.size <= top(levels):
             return t
-        if not known:
-            evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
-        if sets is not None:
-            by_sets.learn(levels, S, confidence, behind, X, t, y[t], times, late, nowhere)
-        if fixed is None:
-            _, S = learn(levels, S, confidence, X[t], y[t], times, s)
-        else:
-            _, S = learn_with_table(levels, S, arms, bonus, confidence, X[t], y[t], times, s)
+        _learn_row(
+            levels, confidence, s, fixed, bonus, sets, spare, X, t, y[t], int(np.int64(1)), False, False
+        )
     return y.size
+
+
+@inlined
+def _learn_row(
+    levels: Levels,
+    confidence: Confidence,
+    s: Scratch,
+    fixed: Array | None,
+    bonus: Array | None,
+    sets: Array | None,
+    spare: Any,
+    X: Array,
+    t: int,
+    y: float,
+    times: int,
+    known: bool,
+    late: bool,
+) -> None:
+    lowest, nowhere, S = int(np.int64(1)), int(np.int64(-1)), top(levels)
+    if not known:
+        evaluate_all(levels.rows, lowest, S, X, t, t + 1, s.means, s.width2)
+    if sets is not None:
+        by_sets.learn(levels, S, confidence, tight.known(sets, spare, lowest), X, t, y, times, late, nowhere)
+    if fixed is None:
+        learn(levels, S, confidence, X[t], y, times, s)
+    else:
+        learn_with_table(levels, S, _table_of(fixed), bonus, confidence, X[t], y, times, s)
 
 
 @jit

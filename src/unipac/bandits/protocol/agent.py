@@ -30,7 +30,7 @@ from unipac._actions import Actions
 from unipac._agents import Agent, accepted, agent, parameter
 from unipac._arrays import Array
 from unipac._atomic import commit
-from unipac._inputs import LARGEST_REWARD, action_array, check_norms, read_only
+from unipac._inputs import LARGEST_REWARD, action_array, check_norms, floats, read_only
 from unipac._parameters import OptionalArrayParameter
 from unipac._state import copied
 from unipac._warnings import warn
@@ -333,8 +333,10 @@ class BanditAgent(Agent):
             if self.fixed_actions is None:
                 raise ValueError("actions must be given: this agent has no fixed_actions, got None")
             return self._arms
-        given = actions.vectors if type(actions) is Actions else actions
-        return action_array("actions", given, self.dim)
+        given = floats("actions", actions.vectors if type(actions) is Actions else actions)
+        shape = given.shape
+        usual = len(shape) == 2 and shape[1] == self.dim and shape[0] > 0
+        return given if usual else action_array("actions", given, self.dim)
 
     def _check_logged(self, X: Array) -> None:
         """Refuse logged actions that cannot have been offered to this agent."""

@@ -21,6 +21,8 @@ from unipac.registry import AGENTS
 if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
 
+_made: Any = tuple.__new__
+
 Step = tuple[Any, ...] | list[Change]
 """What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
 
@@ -37,7 +39,7 @@ def chosen(agent: BanditAgent, X: Array, labels: Sequence[Any] | None, fixed: bo
     action.setflags(False)  # a keyword takes longer
     label = None if labels is None else labels[index]
     certified = certified and agent._proven
-    decision = tuple.__new__(Decision, (
+    decision = _made(Decision, (
         ledger.next_id, index, action, level, mean, width, ucb, lcb, certificate, certified, label, None, False, 0,
     ))  # fmt: skip
     zeta = agent._answered()
@@ -63,7 +65,7 @@ def taught(
     changes = of_step(agent, step)
     changes.append((delitem, ledger.pending, id_))
     changes.append((setattr, ledger, "counted", counted))
-    if not late:
+    if not late and len(ledger.pending) > 1:  # if no other waits, none can be overtaken
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
         changes.append((setattr, ledger, "surplus", ledger.surplus - times + 1))

@@ -64,7 +64,7 @@ class Ledger:
         self.late = False
         """Whether the reward being learned comes after that of a younger decision."""
         self.newest: float = -math.inf
-        """The place of the youngest decision whose reward was learned."""
+        """The place of the youngest decision whose reward was learned while others waited for theirs."""
         self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
 
     def take_new_ids(self) -> None:
