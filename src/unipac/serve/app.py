@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from unipac.serve import backups, bodies, config as config_, journal, openapi, problems
 from unipac.serve.held import Answer, Held
@@ -73,9 +74,70 @@ class _Usual(Response):
         ]  # fmt: skip
 
 
+class _Endpoint:
+    """An application of one path: Starlette catches nothing around it, as its work answers whatever happens."""
+
+    def __init__(self, work: Endpoint) -> None:
+        self.work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.work(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+class _Bodies:
+    """Reads bodies, each in time. One look at all of them now and then takes less than a timer for each."""
+
+    def __init__(self) -> None:
+        self._since: dict[asyncio.Task[Any], float] = {}
+        """Who reads, the first one first."""
+        self._late: set[asyncio.Task[Any]] = set()
+        self._looks = False
+
+    async def read(self, request: Request, most: int) -> bytes:
+        """The body of a request."""
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        self._since[task] = loop.time()
+        if not self._looks:
+            self._looks = True
+            loop.call_later(IN_TIME / 10, self._look, loop)
+        found, more = b"", True
+        try:
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                found += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(found) > most:
+                    raise Problem(413, f"the body must have at most {most} bytes")
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            task.uncancel()
+            raise Problem(408, f"the body must be there within {IN_TIME:g} seconds") from None
+        finally:
+            del self._since[task]
+            self._late.discard(task)
+        return found
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Cancel what takes too long."""
+        for task, since in self._since.items():
+            if loop.time() < since + IN_TIME:
+                break
+            if task not in self._late:
+                self._late.add(task)
+                task.cancel()
+        self._looks = bool(self._since)
+        if self._looks:
+            loop.call_later(IN_TIME / 10, self._look, loop)
+
+
 class _Routes:
     def __init__(self, service: Service) -> None:
-        self.service = service
+        self.service, self.bodies = service, _Bodies()
 
     def all(self) -> list[Route]:
         """Every path."""
@@ -108,7 +170,7 @@ class _Routes:
 
     # -- who may -----------------------------------------------------------------------------------------------
 
-    def _open(self, work: Endpoint) -> Endpoint:
+    def _open(self, work: Endpoint) -> _Endpoint:
         """For everybody who reaches it."""
 
         async def endpoint(request: Request) -> Response:
@@ -118,9 +180,9 @@ class _Routes:
             except Problem as problem:
                 return _response(problem)
 
-        return endpoint
+        return _Endpoint(endpoint)
 
-    def _guarded(self, scopes: str | tuple[str, ...], route: str, work: Endpoint) -> Endpoint:
+    def _guarded(self, scopes: str | tuple[str, ...], route: str, work: Endpoint) -> _Endpoint:
         """For those whose token has the scopes; counted and timed."""
         needed = (scopes,) if isinstance(scopes, str) else scopes
 
@@ -141,7 +203,7 @@ class _Routes:
             self.service.metrics.answered(route, response.status_code, time.perf_counter() - begin)
             return response
 
-        return endpoint
+        return _Endpoint(endpoint)
 
     def _check_host(self, request: Request) -> None:
         if self.service.tokens is None:  # a page of another site must not reach us by a name of its own
@@ -153,7 +215,7 @@ class _Routes:
     def _check_token(self, request: Request, needed: tuple[str, ...]) -> None:
         if self.service.tokens is None:
             return
-        token = find(self.service.tokens, request.headers.get("authorization"))
+        token = find(self.service.tokens, request.headers.get("authorization", ""))
         if token is None:
             raise Problem(401, "a token of this service is needed: Authorization: Bearer TOKEN")
         about = request.path_params.get("d", ALL)
@@ -199,20 +261,7 @@ class _Routes:
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > most:
             raise Problem(413, f"the body must have at most {most} bytes")
-        found, more = b"", True
-        try:
-            async with asyncio.timeout(IN_TIME):
-                while more:
-                    message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnect
-                    found += message.get("body", b"")
-                    more = message.get("more_body", False)
-                    if len(found) > most:
-                        raise Problem(413, f"the body must have at most {most} bytes")
-        except TimeoutError:
-            raise Problem(408, f"the body must be there within {IN_TIME:g} seconds") from None
-        return found
+        return await self.bodies.read(request, most)
 
     def _batch(self, held: Held, body: bytes) -> Answer:
         items = bodies.read_batch(body)

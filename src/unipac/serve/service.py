@@ -198,7 +198,7 @@ class Service:
 
     def _is_due(self, held: Held) -> bool:
         """Whether there are enough events since the last snapshot, which takes longer the more decisions wait."""
-        enough = max(self.config.snapshot_every, held.deployment.pending // 2)
+        enough = max(self.config.snapshot_every, held.deployment.pending)
         return held.log.position().seq - held.snapshot_at >= enough
 
     async def _checkpoint(self, due: list[Held]) -> None:

@@ -89,9 +89,9 @@ def add(path: Path, token: Token) -> None:
     storage.write_atomically(path, "".join(one.line() for one in (*kept, token)).encode())
 
 
-def find(tokens: Iterable[Token], header: str | None) -> Token | None:
+def find(tokens: Iterable[Token], header: str) -> Token | None:
     """The token of an ``Authorization`` header; all are compared, each in constant time."""
-    if header is None or not header.startswith("Bearer "):
+    if not header.startswith("Bearer "):
         return None
     digest, found = digest_of(header.removeprefix("Bearer ")), None
     for token in tokens:
