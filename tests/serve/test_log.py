@@ -162,8 +162,8 @@ def test_the_more_decisions_wait_the_rarer_snapshots_are():
         held = SimpleNamespace(log=log, snapshot_at=1000, deployment=SimpleNamespace(pending=pending))
         return Service._is_due(service, held)
 
-    assert [due(99, 0), due(100, 0), due(100, 200)] == [False, True, True]
-    assert [due(499, 1000), due(500, 1000)] == [False, True]
+    assert [due(99, 0), due(100, 0), due(100, 100)] == [False, True, True]
+    assert [due(999, 1000), due(1000, 1000)] == [False, True]
 
 
 def test_no_question_reads_all_events(tmp_path):
