@@ -235,14 +235,14 @@ def test_mistakes_flip_only_if_chance_cannot_explain_it():
     mistakes = made(seeds=20).mistakes
     finding = predictions.mistakes(mistakes)
     assert finding.seen is True
-    assert "0 of 20 runs failed" in finding.observation
+    assert "0 of 20 runs broke a bound" in finding.observation
     assert "N_ε = 8 of at most 80 at ε = 1/8 (0.1)" in finding.observation
     over = pl.col("eps") == 0.25
     for failures, seen in ((2, True), (6, False), (20, False)):
         failed = pl.when(over & (pl.col("seed") < failures)).then(41).otherwise(pl.col("mistakes"))
         finding = predictions.mistakes(doctored(mistakes, mistakes=failed))
         assert finding.seen is seen
-        assert f"{failures} of 20 runs failed" in finding.observation
+        assert f"{failures} of 20 runs broke a bound" in finding.observation
     assert predictions.mistakes(mistakes.with_columns(bound=pl.lit(math.inf))).seen is None
     none = doctored(mistakes, mistakes=0, bound=0.0)  # no mistake where none is allowed
     assert predictions.mistakes(none).seen

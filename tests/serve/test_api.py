@@ -279,7 +279,9 @@ def test_deployments_by_api(client):
     path = "/v1/deployments/new"
     assert client.put(path, json=table).status_code == 201
     assert client.put(path, json={**table, "window": 60.0}).status_code == 200
-    assert client.put(path, json={**table, "window": 61}).status_code == 409
+    other = client.put(path, json={**table, "window": 61, "default": 0.5})
+    assert other.status_code == 409
+    assert other.json()["detail"].endswith("got another default and window")
     for wrong in (
         {}, {"agent": {"agent": "os:system"}}, {"agent": {"agent": "None"}}, {"agent": {"agent": "OFUL"}},
         {"agent": {"agent": "OFUL", "dim": 3, "colour": 1}}, {"agent": {"agent": "OFUL", "dim": 1001}},

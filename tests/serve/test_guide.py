@@ -34,7 +34,7 @@ class Running:
         self.folder, self.port = folder, str(free_port())
         (folder / "config.toml").write_text(self.here(blocks("toml")[0]))
         self.token = self.unipac("token", "shop", "read,decide,reward,admin").strip()
-        self.environment = {**os.environ, "TOKEN": self.token, "UNIPAC_TOKEN": self.token}
+        self.environment = {**os.environ, "UNIPAC_TOKEN": self.token}
         self.start()
 
     def start(self):
@@ -82,7 +82,7 @@ def test_curl(service):
 
 
 def test_python(service, monkeypatch):
-    monkeypatch.setenv("TOKEN", service.token)
+    monkeypatch.setenv("UNIPAC_TOKEN", service.token)
     text = service.here("\n".join(blocks("python")))
     test = doctest.DocTestParser().get_doctest(text, {}, "serve.md", "serve.md", 0)
     assert len(test.examples) >= 10

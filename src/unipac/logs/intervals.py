@@ -89,3 +89,7 @@ class Comparison(NamedTuple):
         if self.difference.lower > 0.0:
             return "first"
         return "second" if self.difference.upper < 0.0 else None
+
+    def __repr__(self) -> str:
+        entries = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"Comparison(winner={self.winner!r}, {entries})"

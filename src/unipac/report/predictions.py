@@ -128,7 +128,7 @@ def mistakes(mistakes: pl.DataFrame) -> Finding:
     return Finding(
         prediction,
         chance.kept,
-        f"{chance.failures} of {chance.runs} runs failed{chance.comment}. Closest to the bound: "
+        f"{chance.failures} of {chance.runs} runs broke a bound{chance.comment}. Closest to the bound: "
         f"{closest['agent']} on {closest['instance']}, N_ε = {number(closest['mistakes'])} of at most "
         f"{number(closest['bound'])} at ε = {accuracy(closest['eps'])} ({number(closest['ratio'], 2)}).",
     )

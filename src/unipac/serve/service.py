@@ -90,10 +90,8 @@ class Service:
 
     def _same(self, listed: Listed, spec: Spec) -> None:
         if listed.spec != spec.text:
-            raise Problem(
-                409,
-                f"deployment {listed.name} must be what it was made as, got another agent, features or settings",
-            )
+            other = " and ".join(specs.differing(listed.spec, spec.text))
+            raise Problem(409, f"deployment {listed.name} must be what it was made as, got another {other}")
 
     def take_over(self) -> None:
         """Open every deployment that nobody writes."""

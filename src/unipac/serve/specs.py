@@ -128,3 +128,9 @@ def _class(name: Any, modules: bool) -> Any:
 def read(text: str) -> Any:
     """The table of a text that the database has."""
     return json.loads(text)
+
+
+def differing(one: str, other: str) -> list[str]:
+    """The keys in which two such texts differ."""
+    first, second = read(one), read(other)
+    return sorted(key for key in {*first, *second} if first.get(key) != second.get(key))
