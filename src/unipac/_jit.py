@@ -18,7 +18,7 @@ import hashlib
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -58,9 +58,17 @@ def reassociated(function: Callable[P, T]) -> Callable[P, T]:
     return _compiled(function, fastmath={"reassoc", "contract", "nsz"})
 
 
-def form(kernel: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> Callable[P, T]:
-    """A kernel for arguments of these types alone, which Python calls faster: see ``Kernel.form``."""
-    return cast(Any, kernel).form(*arguments) if isinstance(kernel, Kernel) else kernel
+_forms: dict[Any, dict[Any, Any]] = {}
+
+
+def forms(*kind: Hashable) -> dict[Any, Any]:
+    """The forms of kernels that agents of a kind call, by kernel; they share it, so types are looked at once."""
+    return _forms.setdefault(kind, {})
+
+
+def form(kernel: Any, *examples: Any) -> Any:
+    """A kernel for arguments like these alone, which Python calls faster: see ``Kernel.form``."""
+    return kernel.form(*examples) if isinstance(kernel, Kernel) else kernel
 
 
 def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:

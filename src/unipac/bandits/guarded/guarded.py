@@ -88,7 +88,8 @@ class Guarded(BanditAgent):
         return state.shown(super().__repr__(), self.heuristic)
 
     def _empty(self) -> State:
-        self._scratch, self._inner = state.Scratch(), state.inner_of(self.heuristic, self._ledger)
+        self._inner = state.inner_of(self.heuristic, self._ledger)
+        self._scratch = state.Scratch(*state.kinds(self))
         return State(state.empty(self, self._rules), state.empty_sets(self))
 
     def _own_what_is_learned(self) -> None:
@@ -122,8 +123,9 @@ class Guarded(BanditAgent):
         check_growth(times, self.regularization, self.action_norm)
         inner = [] if self._shared else state.learning(self, x, y, times)
         levels = state.make_room(self, times)
-        known = levels, self._rules, *self._scratch.sets(self.state, 1), x, y, level, times, self._ledger.late
-        return [*inner, (learning.learn_one, *known, self._scratch.learning(levels))]
+        round_ = x, float(y), level, times, self._ledger.late, self._scratch.learning(levels)
+        known = levels, self._rules, *self._scratch.sets(self.state, 1), *round_
+        return [*inner, (self._scratch.form(learning.learn_one, *known), *known)]
 
     def _check_logged(self, X: Array) -> None:
         state.check_actions(X, self)

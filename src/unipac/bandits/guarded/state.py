@@ -14,6 +14,7 @@ from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._atomic import Change, commit
 from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._jit import form, forms
 from unipac.bandits.guarded import kernels, learning as compiled
 from unipac.bandits.guarded.learning import Rules
 from unipac.bandits.levelled.kernels import record
@@ -97,11 +98,13 @@ def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, f
     levels, rules, inner = agent.state.levels, agent._rules, agent._inner
     sets, spare = agent._scratch.sets(agent.state, len(X))
     work = agent._scratch.choosing(levels, len(X))
+    known, run = (levels, rules, agent.misspecification), agent._scratch.run
     if agent._shared:
-        return kernels.decide(levels, rules, agent.misspecification, sets, spare, inner._confidence, X, work)
-    k, level, count, last = kernels.look_and_guard(levels, rules, agent.misspecification, X, work)
+        verdict: tuple[Any, ...] = run(kernels.decide, *known, sets, spare, inner._confidence, X, work)
+        return verdict
+    k, level, count, last = run(kernels.look_and_guard, *known, X, work)
     k = picked(inner, X, work.alive[:count]) if k < 0 else k
-    return k, level, *kernels.verdict(levels, rules, sets, spare, X, k, last, work)
+    return k, level, *run(kernels.verdict, levels, rules, sets, spare, X, k, last, work)
 
 
 def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:
@@ -131,6 +134,12 @@ def rules_of(agent: Any) -> Rules:
     assumed = agent.noise, agent.norm, agent.regularization, agent.action_norm
     shares = agent.delta / 2, agent.delta / 8 if agent.tight else agent.delta / 2
     return Rules(agent.gate * agent.dim, *shares, *assumed, *(agent.reward_range or (-math.inf, math.inf)))
+
+
+def kinds(agent: Any) -> tuple[Any, ...]:
+    """What decides of which types the arguments of kernels are."""
+    constants = *agent._rules, agent.misspecification, *(agent._inner._confidence if agent._shared else ())
+    return agent.tight, agent._shared, *map(type, constants)
 
 
 def empty_sets(agent: Any) -> Array:
@@ -232,12 +241,23 @@ def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:
 
 
 class Scratch:
-    """Scratch memory of kernels; kept, as making it takes as long as using it."""
+    """Scratch memory and forms of kernels; kept, as making them takes as long as using them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *kind: Any) -> None:
         self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
         self._learning: dict[int, compiled.Scratch] = {}
+        self._forms = forms(Scratch, *kind)
+
+    def form(self, kernel: Any, *arguments: Any) -> Any:
+        """The form of a kernel, the types of whose arguments are those of all agents of this kind."""
+        if kernel not in self._forms:
+            self._forms[kernel] = form(kernel, *arguments)
+        return self._forms[kernel]
+
+    def run(self, kernel: Any, *arguments: Any) -> Any:
+        """Call a kernel in this form."""
+        return self.form(kernel, *arguments)(*arguments)
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
         """For a choice among n actions."""

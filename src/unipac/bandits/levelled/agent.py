@@ -16,7 +16,7 @@ from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
 from unipac._inputs import LARGEST_REWARD, check_norms
-from unipac._jit import form
+from unipac._jit import form, forms
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels, rounds
 from unipac.bandits.levelled.confidence import RADII, Confidence, set_radii
@@ -115,10 +115,14 @@ class LevelledAgent(BanditAgent):
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
         whole = self._with_sets(held)
         for_one = memory, fixed, bonus, *self._held_sets(1)
+        made = forms(LevelledAgent, fixed is None, bonus is None, self._keeps_sets)
+        choose_one, learn_one = made.get(rounds.choose), made.get(rounds.learn_one)
         # Without a call in between nothing can be raised in between.
         self._memory: Array = memory
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
+        self._forms = made
+        self._choose_one, self._learn_one = choose_one, learn_one  # None before an agent of this kind needs them
         self._for_one = for_one  # what a kernel that learns one round begins with
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
@@ -198,7 +202,9 @@ class LevelledAgent(BanditAgent):
         if fixed:
             return rounds.choose(self._memory, self._fixed, self._bonus, sets, spare, X)
         if self._choose_one is None:
-            self._choose_one = form(rounds.choose, self._memory, None, self._bonus, sets, spare, X)
+            some = np.empty((1, self.dim))
+            made = form(rounds.choose, self._memory, None, self._bonus, sets, spare, some)
+            self._choose_one = self._forms[rounds.choose] = made
         verdict: tuple[Any, ...] = self._choose_one(self._memory, None, self._bonus, sets, spare, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
@@ -219,7 +225,8 @@ class LevelledAgent(BanditAgent):
             self._make_room()
         arguments = *self._for_one, x, y, times, known, self._ledger.late
         if self._learn_one is None:
-            self._learn_one = form(rounds.learn_one, *self._for_one, np.empty(self.dim), *arguments[6:])
+            made = form(rounds.learn_one, *self._for_one, np.empty(self.dim), 0.5, 1, False, False)
+            self._learn_one = self._forms[rounds.learn_one] = made
         return self._learn_one, arguments
 
     def _absorb(self, X: Array, y: Array) -> None:
