@@ -122,7 +122,10 @@ class LevelledAgent(BanditAgent):
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._forms = made
-        self._choose_one, self._learn_one = choose_one, learn_one  # None before an agent of this kind needs them
+        self._choose_one, self._learn_one = (
+            choose_one,
+            learn_one,
+        )  # None before an agent of this kind needs them
         self._for_one = for_one  # what a kernel that learns one round begins with
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last
