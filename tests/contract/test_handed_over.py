@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import types
+from numba import typeof, types
 
 import unipac
 from helpers import any_checks, mdp_checks, registry_cases as cases, search_checks
 from helpers.kernels import kernels
 from helpers.processes import run
+from unipac import _jit
 from unipac._linking import Kernel
 from unipac.bandits.levelled import kernels as levelled
 
@@ -176,6 +177,67 @@ def test_kernels_hand_over_plain_numbers(label):
 def test_the_test_can_fail():
     bad, _ = offending(control)
     assert [text.rpartition(":")[2] for text in bad] == ["_unpack"]
+
+
+def fits(wanted: types.Type, given: types.Type) -> bool:
+    """Whether a form for the one type may be called with the other; nobody but this test looks."""
+    if isinstance(wanted, types.Array) and isinstance(given, types.Array):
+        same = (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
+        return same and wanted.layout in (given.layout, "A")
+    if isinstance(wanted, types.Float):
+        return isinstance(given, types.Number)
+    if isinstance(wanted, types.Integer):
+        return isinstance(given, types.Integer)
+    return wanted == given
+
+
+WARNS = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+"""Equal rounds with noise may refute a range of rewards."""
+
+
+@pytest.fixture
+def watched_forms(monkeypatch):
+    """Forms that look at what they are called with; yields which kernels were called with what does not fit."""
+    form_of, found = Kernel.form, []
+
+    def form(kernel: Kernel, *examples: Any) -> Any:
+        made, wanted = form_of(kernel, *examples), [*map(typeof, examples)]
+
+        def called(*arguments: Any) -> Any:
+            given = [*map(typeof, arguments)]
+            found.append((kernel.py_func.__name__, [*map(fits, wanted, given)]))
+            return made(*arguments)
+
+        return called
+
+    monkeypatch.setattr(_jit, "_forms", {})
+    monkeypatch.setattr(Kernel, "form", form)
+    return found
+
+
+@WARNS
+def test_forms_are_called_with_what_they_were_made_for(watched_forms, tmp_path):
+    """One agent after the other, which share the forms, also after they were saved and loaded."""
+    for case in cases.all_cases("bandit"):
+        agent = use_bandit(case, case.make())
+        use_bandit(case, copy.deepcopy(agent))
+        use_bandit(case, any_checks.by_file(agent, tmp_path / "agent.npz"))
+    guard = next(case for case in cases.all_cases("bandit") if case.cls is unipac.Guarded)
+    for more in ({}, {"tight": False}, {"reward_range": (-3, 3)}, {"misspecification": 0.5}, {"noise": 1}):
+        use_bandit(guard, unipac.Guarded.made_for(guard.instance, **more))  # its own regression is LinUCB's
+    assert {"choose", "learn_one", "decide", "look_and_guard", "verdict"} <= {
+        name for name, _ in watched_forms
+    }
+    assert [(name, fit) for name, fit in watched_forms if not all(fit)] == []
+
+
+def test_a_form_that_is_called_with_something_else_is_found(watched_forms):
+    """The control."""
+    agent = unipac.NestedOFUL(2)
+    agent._decide(np.eye(3, 2), False)
+    assert all(all(fit) for _, fit in watched_forms)
+    agent._decide(np.asfortranarray(np.eye(3, 2)), False)
+    assert watched_forms[-1] == ("choose", [True] * 5 + [False])
 
 
 def test_nothing_is_unpickled():
