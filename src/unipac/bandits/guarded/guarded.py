@@ -122,10 +122,7 @@ class Guarded(BanditAgent):
     def _learn(self, x: Array, y: float, level: int, times: int, noise: float | None = None) -> Step:
         check_growth(times, self.regularization, self.action_norm)
         inner = [] if self._shared else state.learning(self, x, y, times)
-        levels = state.make_room(self, times)
-        round_ = x, float(y), level, times, self._ledger.late, self._scratch.learning(levels)
-        known = levels, self._rules, *self._scratch.sets(self.state, 1), *round_
-        return [*inner, (self._scratch.form(learning.learn_one, *known), *known)]
+        return [*inner, state.learned(self, x, float(y), level, times)]
 
     def _check_logged(self, X: Array) -> None:
         state.check_actions(X, self)

@@ -107,6 +107,14 @@ def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, f
     return k, level, *run(kernels.verdict, levels, rules, sets, spare, X, k, last, work)
 
 
+def learned(agent: Any, x: Array, y: float, level: int, times: int) -> Change:
+    """The change by which the levels and sets of an agent learn a round."""
+    levels, scratch = make_room(agent, times), agent._scratch
+    known = levels, agent._rules, *scratch.sets(agent.state, 1)
+    arguments = *known, x, y, level, times, agent._ledger.late, scratch.learning(levels)
+    return scratch.form(compiled.learn_one, *arguments), *arguments
+
+
 def play(agent: Any, X: Array, y: Array, truth: Array, trace: Trace) -> None:
     """Rounds of a guard over a single regression, compiled, into a trace."""
     levels, (sets, spare) = make_room(agent, len(y)), agent._scratch.sets(agent.state, X.shape[-2])
