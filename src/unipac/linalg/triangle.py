@@ -58,10 +58,8 @@ def push(factor: Array, times: float, below: Array) -> None:
                 upper, lower = simd.load(factor, i * width + j), simd.load(below, j)
                 simd.store(factor, i * width + j, simd.add_product(upper, sine, lower) * cosine)
                 simd.store(below, j, simd.add_product(lower, -t, upper))
-            factor[i, i], factor[i, last] = (
-                diagonal,
-                inverse * (2.0 - diagonal * inverse),
-            )  # a step of Newton's
+            factor[i, i] = diagonal
+            factor[i, last] = inverse * (2.0 - diagonal * inverse)  # a step of Newton's
         x = following
 
 

@@ -55,9 +55,8 @@ def read(path: str | os.PathLike[str], *, features: Features | None = None) -> L
     check.require(isinstance(path, (str, os.PathLike)), "path", "a path", path)
     place = Path(path)
     if place.is_dir():
-        found = importlib.import_module("unipac.deployment.reading").events(
-            place
-        )  # which is above this package
+        reading = importlib.import_module("unipac.deployment.reading")  # which is above this package
+        found = reading.events(place)
         try:
             return log_of(((f"event {event['seq']}", event) for event in found), features)
         except ValueError as error:

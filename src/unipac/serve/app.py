@@ -245,9 +245,8 @@ class _Routes:
                 answer = work(held, parameters, body)
             except Exception as error:
                 answer = problems.of(error)
-            await (
-                service.writer.on_disk()
-            )  # refusals wait as well: they may tell of what is not on the disk yet
+            # Refusals wait as well: they may tell of what is not on the disk yet.
+            await service.writer.on_disk()
             return _response(answer)
 
         name = path.removeprefix("/v1/deployments/{d}/").partition("/")[0]

@@ -78,10 +78,6 @@ class LevelledAgent(BanditAgent):
     # -- state ---------------------------------------------------------------------------------
 
     def _empty(self) -> Any:
-        self._choose_one: Any = (
-            None  # the form of the kernel for actions that are not fixed, once it was used
-        )
-        self._learn_one: Any = None
         require_room("dim", f"{INITIAL_LEVELS} levels", 16 * INITIAL_LEVELS * self.dim * (self.dim + 2))
         self._confidence = self._sets()
         self._certified = self._confidence.certified
@@ -122,10 +118,8 @@ class LevelledAgent(BanditAgent):
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._forms = made
-        self._choose_one, self._learn_one = (
-            choose_one,
-            learn_one,
-        )  # None before an agent of this kind needs them
+        self._choose_one: Any = choose_one  # None before an agent of this kind needs it
+        self._learn_one: Any = learn_one
         self._for_one = for_one  # what a kernel that learns one round begins with
         self._sizes = sizes
         self._evaluated = NOTHING  # the decision whose action the kernels evaluated last

@@ -41,9 +41,8 @@ def forecast(
     upper = min(min(upper, work.one[0, 0] + bonus), rules.high)
     lower = max(max(lower, work.one[0, 0] - bonus), rules.low)
     q = min(max(work.weighted_values[0, row], lower), upper)
-    q = min(
-        max(q, rules.least), rules.least + rules.span
-    )  # bounds that contradict each other may be anywhere
+    # Bounds that contradict each other may be anywhere.
+    q = min(max(q, rules.least), rules.least + rules.span)
     share = (q - rules.least) / rules.span
     high = min(max((upper - rules.least) / rules.span, share), 1.0)
     low = max(min((lower - rules.least) / rules.span, share), 0.0)

@@ -232,9 +232,8 @@ def learn_step(state: State, rules: Rules, h: int, s: int, a: int, shares: Array
         if span_low > 0.0:
             integrate(rules, s, a, V_low, offset_low, span_low, other)
             widths(levels, S, other, other2)
-            at = (
-                min(min(level_of(width2, S), level_of(other2, S)), S) - 1
-            )  # where the test of one fails first
+            # Where the test of one fails first.
+            at = min(min(level_of(width2, S), level_of(other2, S)), S) - 1
             if other2[at] > width2[at]:
                 x, width2, V, offset, span = other, other2, V_low, offset_low, span_low
     if math.sqrt(ridge.squared_norm(x)) > rules.shortest:

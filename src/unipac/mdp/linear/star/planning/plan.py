@@ -171,9 +171,8 @@ def make_plan(chains: Chains, slots: Slots, rewards: Rewards, rules: Rules, c: i
         number[CAP] = max(number[TOP] - number[BOTTOM], 0.0) if rules.n_actions > 1 else 0.0
     last = chains.number[c, H - 1]
     if not rules.noisy and (not rules.learned or rewards.known[plan, H - 1] == d):
-        last[CAP] = min(
-            last[CAP], (2.0 * rules.scale + 6.0) * last[TINY]
-        )  # all rewards of the last stage are known
+        # All rewards of the last stage are known.
+        last[CAP] = min(last[CAP], (2.0 * rules.scale + 6.0) * last[TINY])
     return sound
 
 
