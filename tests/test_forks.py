@@ -56,6 +56,26 @@ def test_ids_of_parent_and_child_differ():
     assert agent.rounds == 1
 
 
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_rewards_are_late_in_the_child_as_in_the_parent(overtaken):
+    """Which decision is younger does not depend on new ids; what a late reward teaches differs."""
+    agent = unipac.NestedOFUL(2, noise=0.1)
+    ids = [agent.choose(X).id for _ in range(4)]
+    if overtaken:
+        agent.update(ids.pop(), 0.9)
+
+    def steps(agent):
+        late = []
+        for id_ in (None, ids[1], None, ids[0], ids[2]):
+            agent.update(agent.choose(X).id if id_ is None else id_, 0.5)
+            late.append(agent._ledger.late)
+        return late, agent.digest()
+
+    expected = steps(copy.copy(agent))
+    assert expected[0] == [False, True, False, True, True]
+    assert [in_child(lambda: steps(agent)) for _ in range(4)] == [expected] * 4
+
+
 def test_deployments_of_parent_and_child():
     guarded = unipac.Guarded(unipac.LinUCB(2), noise=0.5)
     deployment = unipac.Deployment(guarded)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import llvmlite
 import numba
 from numba import extending
 from numba.core import caching, event
@@ -120,16 +121,20 @@ class _Locations(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _ReadOnly)
 
 
+COMPILER = numba.__version__, llvmlite.__version__
+
+
 class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
     """The files of one kernel: a list of its compiled forms, and a file for each of them.
 
     Two processes that compile at the same time can give two forms the same file, and a process that ends between
     the list and the form leaves an older form there. Numba would run such code on arguments it was not made for. So a
-    form says of which sources and for which types it is; what says otherwise, or is not whole, counts as not compiled.
+    form says of which sources, for which types and by which compiler it is; what says otherwise, or is not whole,
+    counts as not compiled.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        form = self._dump((self._source_stamp, key, data))
+        form = self._dump((COMPILER, self._source_stamp, key, data))
         super().save(key, (hashlib.sha256(form).digest(), form))
 
     def load(self, key: Any) -> Any:
@@ -137,10 +142,10 @@ class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
             digest, form = super().load(key)
             if hashlib.sha256(form).digest() != digest:
                 return None
-            stamp, wanted, data = pickle.loads(form)
+            *made_as, data = pickle.loads(form)
         except Exception:  # unpickling may raise anything
             return None
-        return data if (stamp, wanted) == (self._source_stamp, key) else None
+        return data if made_as == [COMPILER, self._source_stamp, key] else None
 
     def _load_index(self) -> Any:
         try:

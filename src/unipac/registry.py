@@ -102,3 +102,9 @@ FEATURE_MAPS: Mapping[str, type[Any]] = _Lazy(
     )
 )
 """Feature maps that a file may name."""
+
+
+def ours(agent: object) -> bool:
+    """Whether this agent is of a class of the library, and not of one that a user derived or wrote."""
+    cls = type(agent)
+    return AGENTS.get(cls.__name__) is cls

@@ -240,6 +240,50 @@ def test_a_form_that_is_called_with_something_else_is_found(watched_forms):
     assert watched_forms[-1] == ("choose", [True] * 5 + [False])
 
 
+def handing_on(base, changed_x=np.asarray, changed_times=int, changed_actions=np.asarray):
+    """A user's class that hands on other arrays and numbers than the library does."""
+
+    class Theirs(base):  # type: ignore[misc,valid-type]
+        def _learn(self, x: Any, y: float, level: int, times: int, *rest: Any) -> Any:
+            return super()._learn(changed_x(x), y, level, changed_times(times), *rest)
+
+        def _decide(self, X: Any, fixed: bool) -> Any:
+            return super()._decide(changed_actions(X), fixed)
+
+    return Theirs
+
+
+HANDED_ON = {
+    "integers": (lambda x: np.rint(x).astype(np.int64), int, np.asarray),
+    "single precision": (lambda x: x.astype(np.float32), int, np.asarray),
+    "strides": (lambda x: np.repeat(x, 2)[::2], int, np.asarray),
+    "small numbers": (np.asarray, np.int8, np.asarray),
+    "columns first": (np.asarray, int, np.asfortranarray),
+}
+
+
+@pytest.mark.parametrize("changes", HANDED_ON.values(), ids=HANDED_ON.keys())
+@pytest.mark.parametrize("base", [unipac.LinUCB, unipac.NestedOFUL, unipac.Guarded])
+def test_types_are_looked_at_in_classes_of_users(base, changes):
+    """What they hand on may be of other types; it spoils neither them nor others."""
+
+    def taught(cls):
+        agent = cls(unipac.LinUCB(2, alpha=1.0)) if issubclass(cls, unipac.Guarded) else cls(2)
+        for times in (1, 1000):
+            decision = agent.choose(np.eye(3, 2))
+            agent.update(decision, 1.0, times=min(times, 100) if cls is not base else times)
+        return agent.rounds, agent.bounds(np.eye(2)).mean.tolist()
+
+    theirs = handing_on(base, *changes)
+    usual = handing_on(base)
+    _jit._forms.clear()
+    assert taught(theirs) == taught(usual)
+    found = taught(base)
+    _jit._forms.clear()
+    assert found == taught(base)
+    assert found[0] == 1001
+
+
 def test_nothing_is_unpickled():
     ours, more = json.loads(run(f"import sys; sys.path[:0] = {TESTS!r}{UNPICKLED}"))
     assert ours == []

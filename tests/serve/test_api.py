@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -13,7 +14,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from helpers.serving import PLAIN, TABLE, Server
-from unipac.serve import app, config, openapi, tokens
+from unipac.serve import app, config, openapi, specs, tokens
+from unipac.serve.problems import Problem
 from unipac.serve.service import Service, opened
 
 ROUTER = {**TABLE, "window": 3600, "max_pending": 60}
@@ -212,6 +214,35 @@ def test_a_body_that_does_not_come_is_408(tmp_path):
         assert server.client().deployment("router").state()["seq"] == 0  # nothing has changed
 
 
+class Silent:
+    """A request whose body never comes."""
+
+    async def receive(self):
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_who_cancels_a_request_whose_body_is_late(cancelled, monkeypatch):
+    """The limit makes it a 408; a service that ends at the same moment ends the request. In every event loop."""
+    monkeypatch.setattr(app, "IN_TIME", 0.02)
+    reader = app._Bodies()
+
+    async def late():
+        task = asyncio.create_task(reader.read(Silent(), 100))
+        while not reader._late:  # the look that cancels it
+            await asyncio.sleep(0)
+        if cancelled:
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError if cancelled else Problem) as caught:
+            await asyncio.wait_for(task, 10)
+        assert cancelled or caught.value.status == 408
+        assert not reader._since
+        assert not reader._late
+
+    for _ in range(2):
+        asyncio.run(asyncio.wait_for(late(), 10))
+
+
 def test_a_batch(client):
     items = [
         {"decide": {"id": "b1", "context": {"tokens": 5}, "actions": ["small", "large"]}},
@@ -295,6 +326,11 @@ def test_deployments_by_api(client):
         assert client.get("/v1/deployments/wrong").status_code == 404
     assert client.put("/v1/deployments/a%20b", json=table).status_code == 422
     assert client.post(f"{path}/restart").status_code == 200
+
+
+def test_tables_differ_in_these_keys():
+    assert specs.differing('{"a":1,"c":{"d":2}}', '{"a":true,"b":null,"c":{"d":2}}') == ["a", "b"]
+    assert specs.differing('{"a":1,"c":{"d":2}}', '{"a":1,"c":{"d":3}}') == ["c"]
 
 
 def test_a_deployment_that_several_ask_for_at_once_is_made_once(client):

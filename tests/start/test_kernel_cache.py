@@ -1,5 +1,6 @@
 """Kernels are compiled again when what they contain has changed, and only then."""
 
+import functools
 import os
 import re
 import shutil
@@ -275,16 +276,17 @@ def blank(folder, older):
         path.write_bytes(content[:-3000] + bytes(2000) + content[-1000:])
 
 
+def sums(source, folder, *arguments):
+    """What the program prints that uses the kernel."""
+    settings = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(folder)}, "capture_output": True}
+    command = [sys.executable, *(arguments or [str(source)])]
+    return subprocess.run(command, text=True, check=False, **settings).stdout.strip()
+
+
 def sums_after(damage, tmp_path, decorator):
     """What the kernel gives, and how often it is read from the disk: before a damage, after it, and once more."""
     source, folder = tmp_path / "sums.py", tmp_path / "cache"
-
-    def use():
-        settings = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(folder)}, "capture_output": True}
-        return subprocess.run(
-            [sys.executable, str(source)], text=True, check=False, **settings
-        ).stdout.strip()
-
+    use = functools.partial(sums, source, folder)
     source.write_text(SUMS.format(decorator=decorator, times=1))
     assert use() == "3 2.5 0"
     older = [path.read_bytes() for path in kept_forms(folder)]
@@ -299,6 +301,25 @@ def sums_after(damage, tmp_path, decorator):
 def test_code_of_other_types_or_sources_is_never_run(damage, tmp_path):
     right = [f"21 20.5 {hits}" for hits in (0, 2, 0, 2)]
     assert sums_after(damage, tmp_path, OURS) == right
+
+
+OTHER_VERSION = """
+import runpy, numba
+numba.__version__ = "0.0.0"
+runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(("decorator", "hits"), [(OURS, 0), (NUMBAS, 2)])
+def test_code_of_another_compiler_is_never_run(decorator, hits, tmp_path):
+    """What a process can leave that is killed before it writes the forms of a new Numba; Numba itself runs them."""
+    source, folder = tmp_path / "sums.py", tmp_path / "cache"
+    source.write_text(SUMS.format(decorator=decorator, times=1))
+    assert sums(source, folder, "-c", OTHER_VERSION.format(path=str(source))) == "3 2.5 0"
+    older = [path.read_bytes() for path in kept_forms(folder)]
+    assert [sums(source, folder) for _ in range(2)] == ["3 2.5 0", "3 2.5 2"]  # the list has its version
+    restore(folder, older)
+    assert sums(source, folder) == f"3 2.5 {hits}"
 
 
 @pytest.mark.parametrize("damage", [exchange, restore])

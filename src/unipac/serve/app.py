@@ -75,7 +75,7 @@ class _Usual(Response):
 
 
 class _Endpoint:
-    """An application of one path: Starlette catches nothing around it, as its work answers whatever happens."""
+    """An application of one path: its work answers every problem, so Starlette puts nothing of its own around it."""
 
     def __init__(self, work: Endpoint) -> None:
         self.work = work
@@ -92,15 +92,16 @@ class _Bodies:
         self._since: dict[asyncio.Task[Any], float] = {}
         """Who reads, the first one first."""
         self._late: set[asyncio.Task[Any]] = set()
-        self._looks = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Where the next look is due."""
 
     async def read(self, request: Request, most: int) -> bytes:
         """The body of a request."""
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task is not None
         self._since[task] = loop.time()
-        if not self._looks:
-            self._looks = True
+        if self._loop is not loop:
+            self._loop = loop
             loop.call_later(IN_TIME / 10, self._look, loop)
         found, more = b"", True
         try:
@@ -113,9 +114,8 @@ class _Bodies:
                 if len(found) > most:
                     raise Problem(413, f"the body must have at most {most} bytes")
         except asyncio.CancelledError:
-            if task not in self._late:
+            if task not in self._late or task.uncancel() > 0:  # somebody else cancels it
                 raise
-            task.uncancel()
             raise Problem(408, f"the body must be there within {IN_TIME:g} seconds") from None
         finally:
             del self._since[task]
@@ -130,8 +130,8 @@ class _Bodies:
             if task not in self._late:
                 self._late.add(task)
                 task.cancel()
-        self._looks = bool(self._since)
-        if self._looks:
+        self._loop = loop if self._since else None
+        if self._since:
             loop.call_later(IN_TIME / 10, self._look, loop)
 
 

@@ -132,5 +132,5 @@ def read(text: str) -> Any:
 
 def differing(one: str, other: str) -> list[str]:
     """The keys in which two such texts differ."""
-    first, second = read(one), read(other)
-    return sorted(key for key in {*first, *second} if first.get(key) != second.get(key))
+    first, second = ({(key, json.dumps(value)) for key, value in read(text).items()} for text in (one, other))
+    return sorted({key for key, _ in first ^ second})

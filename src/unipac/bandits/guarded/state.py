@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._atomic import Change, commit
-from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._inputs import LARGEST_REWARD, check_norms, floats
 from unipac._jit import form, forms
 from unipac.bandits.guarded import kernels, learning as compiled
 from unipac.bandits.guarded.learning import Rules
@@ -29,7 +29,7 @@ from unipac.linalg import blocks, levels as stack
 from unipac.linalg.fast.evaluate import evaluate_all
 from unipac.linalg.levels import Levels
 from unipac.linalg.soundness import check_blocks, check_ratio
-from unipac.registry import AGENTS
+from unipac.registry import AGENTS, ours
 from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
 
@@ -93,6 +93,7 @@ def inner_of(heuristic: Any, ledger: Ledger) -> Any:
 
 def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, float, float, float, bool]:
     """What the guard, or the heuristic, plays among the rows of X, and what is known of it."""
+    X = agent._scratch.usual("actions", X)
     if not fixed:
         check_actions(X, agent)
     levels, rules, inner = agent.state.levels, agent._rules, agent._inner
@@ -110,6 +111,7 @@ def decide(agent: Any, X: Array, fixed: bool) -> tuple[int, int, float, float, f
 def learned(agent: Any, x: Array, y: float, level: int, times: int) -> Change:
     """The change by which the levels and sets of an agent learn a round."""
     levels, scratch = make_room(agent, times), agent._scratch
+    x = scratch.usual("x", x)
     known = levels, agent._rules, *scratch.sets(agent.state, 1)
     arguments = *known, x, y, level, times, agent._ledger.late, scratch.learning(levels)
     return scratch.form(compiled.learn_one, *arguments), *arguments
@@ -145,7 +147,9 @@ def rules_of(agent: Any) -> Rules:
 
 
 def kinds(agent: Any) -> tuple[Any, ...]:
-    """What decides of which types the arguments of kernels are."""
+    """What decides of which types the arguments of kernels are; nothing does in a class of a user's."""
+    if not ours(agent):
+        return ()
     constants = *agent._rules, agent.misspecification, *(agent._inner._confidence if agent._shared else ())
     return agent.tight, agent._shared, *map(type, constants)
 
@@ -251,17 +255,23 @@ def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:
 class Scratch:
     """Scratch memory and forms of kernels; kept, as making them takes as long as using them."""
 
-    def __init__(self, *kind: Any) -> None:
+    def __init__(self, *kind: Any) -> None:  # without a kind, types are looked at in every call
         self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
         self._learning: dict[int, compiled.Scratch] = {}
-        self._forms = forms(Scratch, *kind)
+        self._forms = forms(Scratch, *kind) if kind else None
 
     def form(self, kernel: Any, *arguments: Any) -> Any:
         """The form of a kernel, the types of whose arguments are those of all agents of this kind."""
+        if self._forms is None:
+            return kernel
         if kernel not in self._forms:
             self._forms[kernel] = form(kernel, *arguments)
         return self._forms[kernel]
+
+    def usual(self, name: str, array: Array) -> Array:
+        """An array that may come from a class of a user's, as the kernels want it."""
+        return floats(name, array) if self._forms is None else array
 
     def run(self, kernel: Any, *arguments: Any) -> Any:
         """Call a kernel in this form."""
@@ -314,7 +324,7 @@ def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
     and takes its place.
     """
     heuristic: BanditAgent = guard._inner
-    if AGENTS.get(type(heuristic).__name__) is type(heuristic):
+    if ours(heuristic):
         return of_step(heuristic, heuristic._learn(x, y, 0, times))
     other = twin_of(heuristic)
     give(heuristic._ledger, other)

@@ -15,7 +15,7 @@ from unipac import _checks as check, _declarations as declare
 from unipac._agents import agent, parameter
 from unipac._arrays import Array
 from unipac._constants import NEGLIGIBLE
-from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._inputs import LARGEST_REWARD, check_norms, floats
 from unipac._jit import form, forms
 from unipac._memory import require_room
 from unipac.bandits.levelled import kernels, rounds
@@ -36,6 +36,7 @@ from unipac.linalg.levels import (
     top,
 )
 from unipac.linalg.soundness import Saved, check_blocks, check_growth, check_ratio
+from unipac.registry import ours
 from unipac.theory import bounds as theory, radii
 
 INITIAL_LEVELS = 8
@@ -111,14 +112,16 @@ class LevelledAgent(BanditAgent):
         sizes = memoryview(held.size)  # type: ignore[arg-type]  # read in a tenth of the time
         whole = self._with_sets(held)
         for_one = memory, fixed, bonus, *self._held_sets(1)
-        made = forms(LevelledAgent, fixed is None, bonus is None, self._keeps_sets)
+        made = forms(LevelledAgent, ours(self), fixed is None, bonus is None, self._keeps_sets)
         choose_one, learn_one = made.get(rounds.choose), made.get(rounds.learn_one)
         # Without a call in between nothing can be raised in between.
         self._memory: Array = memory
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._forms = made
-        self._choose_one: Any = choose_one  # None before an agent of this kind needs it
+        self._choose_one: Any = (
+            choose_one  # None before an agent of this kind needs it, and for a user's class
+        )
         self._learn_one: Any = learn_one
         self._for_one = for_one  # what a kernel that learns one round begins with
         self._sizes = sizes
@@ -198,11 +201,10 @@ class LevelledAgent(BanditAgent):
         sets, spare = self._held_sets(len(X)) if self._keeps_sets else (None, None)
         if fixed:
             return rounds.choose(self._memory, self._fixed, self._bonus, sets, spare, X)
-        if self._choose_one is None:
-            some = np.empty((1, self.dim))
-            made = form(rounds.choose, self._memory, None, self._bonus, sets, spare, some)
-            self._choose_one = self._forms[rounds.choose] = made
-        verdict: tuple[Any, ...] = self._choose_one(self._memory, None, self._bonus, sets, spare, X)
+        choose = self._choose_one
+        if choose is None:
+            choose, X = self._first_choice(sets, spare), floats("actions", X)
+        verdict: tuple[Any, ...] = choose(self._memory, None, self._bonus, sets, spare, X)
         if verdict[0] < 0:
             check_norms("actions", X, self.action_norm)
         return verdict
@@ -220,11 +222,26 @@ class LevelledAgent(BanditAgent):
             self._make_room(x, times)
         elif self._sizes[-1] > 0:
             self._make_room()
-        arguments = *self._for_one, x, y, times, known, self._ledger.late
-        if self._learn_one is None:
-            made = form(rounds.learn_one, *self._for_one, np.empty(self.dim), 0.5, 1, False, False)
-            self._learn_one = self._forms[rounds.learn_one] = made
-        return self._learn_one, arguments
+        learn = self._learn_one
+        if learn is None:
+            learn, x = self._first_round(), floats("x", x)
+        return learn, (*self._for_one, x, y, times, known, self._ledger.late)
+
+    def _first_choice(self, sets: Array | None, spare: Array | None) -> Any:
+        """What chooses, as nobody has looked yet; it looks at the types of what a user's class hands over."""
+        if not ours(self):
+            return rounds.choose
+        made = form(rounds.choose, self._memory, None, self._bonus, sets, spare, np.empty((1, self.dim)))
+        self._choose_one = self._forms[rounds.choose] = made
+        return made
+
+    def _first_round(self) -> Any:
+        """What learns, likewise."""
+        if not ours(self):
+            return rounds.learn_one
+        made = form(rounds.learn_one, *self._for_one, np.empty(self.dim), 0.5, 1, False, False)
+        self._learn_one = self._forms[rounds.learn_one] = made
+        return made
 
     def _absorb(self, X: Array, y: Array) -> None:
         done = 0

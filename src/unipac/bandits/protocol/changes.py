@@ -16,7 +16,7 @@ from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._atomic import Change
 from unipac.bandits.protocol.records import Decision
-from unipac.registry import AGENTS
+from unipac.registry import ours
 
 if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
@@ -108,7 +108,7 @@ def of_step(agent: BanditAgent, step: Step) -> list[Change]:
 
 def twin_of(agent: Any) -> Any:
     """An agent that has learned the same and learns by itself: what it learns can be taken over at once."""
-    if AGENTS.get(type(agent).__name__) is not type(agent):  # who knows what a user's agent holds
+    if not ours(agent):  # who knows what a user's agent holds
         return agent._clone()
     twin = object.__new__(type(agent))
     twin.__dict__.update(agent.__dict__)

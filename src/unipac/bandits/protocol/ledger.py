@@ -42,6 +42,10 @@ def refutation(agent: Any) -> str:
     )
 
 
+def _first_id() -> int:
+    return secrets.randbits(62)  # collisions are negligible
+
+
 class Ledger:
     """Decisions and their ids, counters, and whether the assumptions still stand."""
 
@@ -52,7 +56,7 @@ class Ledger:
     def __init__(self) -> None:
         self.pending: dict[int, Decision] = {}
         """The decisions that wait for a reward, by id, oldest first."""
-        self.take_new_ids()
+        self.first_id = self.next_id = _first_id()
         self.counted = 0
         """Rewards received, each counted ``times``, without those of ``played``."""
         self.played: list[tuple[int, bool]] = []
@@ -65,11 +69,13 @@ class Ledger:
         """Whether the reward being learned comes after that of a younger decision."""
         self.newest: float = -math.inf
         """The place of the youngest decision whose reward was learned while others waited for theirs."""
-        self._ranks: dict[int, int] = {}  # places of decisions from a file, below 0
+        self._ranks: dict[int, int] = {}  # places, below 0, of decisions from a file or from before a fork
 
     def take_new_ids(self) -> None:
-        """Take a new identity: from here on no other ledger has the ids of its decisions."""
-        self.first_id = self.next_id = secrets.randbits(62)  # collisions are negligible
+        """Take a new identity: no other ledger has the ids of decisions from here on; those that wait keep theirs."""
+        overtaken = self._overtaken()
+        self.first_id = self.next_id = _first_id()
+        self._stand_first(overtaken)
 
     @property
     def rounds(self) -> int:
@@ -162,7 +168,7 @@ class Ledger:
             "rounds": self.rounds,
             "surplus": self.surplus,
             "consistent": self.consistent,
-            "overtaken": sum([self.place(d.id) < self.newest for d in waiting]),
+            "overtaken": self._overtaken(),
             "pending": [[d.id, d.index, d.level, d.certified, d.label] for d in waiting],
         }
         zetas = [d.misspecification for d in waiting]
@@ -217,7 +223,14 @@ class Ledger:
                 check.flag("certified", was_certified) and certified,
                 None if named is None else label("label", named),
             ).under(None if zeta is None else check.nonnegative("misspecification", zeta))
+        self._stand_first(check.count("overtaken", progress["overtaken"], least=0, most=len(self.pending)))
+
+    def _overtaken(self) -> int:
+        """How many decisions wait although the reward of a younger one was learned; they are the first in order."""
+        return sum([self.place(id_) < self.newest for id_ in self.pending])
+
+    def _stand_first(self, overtaken: int) -> None:
+        """Let the decisions that wait stand before all that this ledger will number, so many of them overtaken."""
         count = len(self.pending)
-        self._ranks = {number: place - count for place, number in enumerate(self.pending)}
-        overtaken = check.count("overtaken", progress["overtaken"], least=0, most=count)
-        self.newest = overtaken - count if overtaken else -math.inf  # those before are the first in order
+        self._ranks = {id_: place - count for place, id_ in enumerate(self.pending)}
+        self.newest = overtaken - count if overtaken else -math.inf
