@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import unipac
-from helpers import deployment_machine as machine, stores
+from helpers import deployment_machine as machine, programs, stores
 from helpers.interrupts import interrupt, moments
 from unipac import _storage
 from unipac.deployment import Closed, Conflict, LogClosed, entries, folder, reading
@@ -709,13 +709,12 @@ for k in range(100):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 @pytest.mark.parametrize("calls", ["fdatasync", "pwrite64"])
 def test_input_output_errors(calls, tmp_path):
     """EIO from the 22nd call on, by strace: what was acknowledged is there, at most one event more."""
     import subprocess
 
-    command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}",
+    command = [programs.needed("strace"), "-f", "-o", "/dev/null", "-e", f"trace={calls}",
                "-e", f"inject={calls}:error=EIO:when=22+", sys.executable, "-c", BROKEN]  # fmt: skip
     source = os.path.dirname(os.path.dirname(unipac.__file__))
     told = subprocess.run(

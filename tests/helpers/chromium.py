@@ -1,13 +1,11 @@
 """A page as Chromium shows it, offline."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from helpers import programs
 
 OPTIONS = [
     "--headless",
@@ -25,13 +23,8 @@ OPTIONS = [
 
 
 def find():
-    """The browser; without one the test is skipped, or fails where UNIPAC_REQUIRE_CHROMIUM=1."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        if os.environ.get("UNIPAC_REQUIRE_CHROMIUM") == "1":
-            pytest.fail("UNIPAC_REQUIRE_CHROMIUM=1, but there is no Chromium")
-        pytest.skip("no Chromium on this machine")
-    return browser
+    """The browser."""
+    return programs.needed("chromium", "chromium-browser", "google-chrome")
 
 
 def show(page: Path, profile: Path, *options: str, width: int = 1280, height: int = 2000):

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import programs
 from helpers.serving import free_port
 from unipac.serve import bodies
 from unipac.serve.client import Client, Refused
@@ -71,8 +71,7 @@ def service(tmp_path_factory):
 
 
 def test_curl(service):
-    if shutil.which("curl") is None:
-        pytest.skip("no curl on this machine")
+    programs.needed("curl")
     text = service.here(blocks("bash")[0])
     first, second = (
         json.loads(service.run("bash", "-c", part, env=service.environment)) for part in text.split("\n\n")
@@ -90,8 +89,7 @@ def test_python(service, monkeypatch):
 
 
 def test_javascript(service):
-    if shutil.which("node") is None:
-        pytest.skip("no node on this machine")
+    programs.needed("node")
     script = service.folder / "ask.mjs"
     script.write_text(service.here(blocks("js")[0]))
     assert service.run("node", str(script), env=service.environment).strip() in ("small", "large")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import time
 
 import pytest
 
+from helpers import programs
 from helpers.serving import TABLE, Server, losses, storm
 from unipac import Deployment
 from unipac.serve.checking import checked
@@ -98,14 +98,13 @@ def test_control_answers_before_the_commit_lose_some(tmp_path):
     assert lost + changed + len(told.wrong) > 0
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("synchronous", ["full", "normal"])
 def test_answers_leave_after_the_sync(tmp_path, synchronous):
     patch = f"import unipac.serve.sqlite as s; s.Sqlite.__init__.__defaults__ = ({synchronous!r},)"
     server = Server(tmp_path, {"router": {**TABLE, "window": 3600}}, patch=patch)
     trace = tmp_path / "trace"
     strace = [
-        "strace",
+        programs.needed("strace"),
         "-D",
         "-f",
         "-qq",
@@ -154,7 +153,6 @@ s.Sqlite.commit = failing
     _sound_after(sick, tmp_path, acknowledged)
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_a_disk_that_fails(tmp_path):
     """The kernel answers EIO to every sync from the 12th on: no acknowledgement, exit 70, and a sound restart."""
     sick = Server(tmp_path, {"router": {**TABLE, "window": 3600}})
@@ -162,7 +160,7 @@ def test_a_disk_that_fails(tmp_path):
         assert sick.stop() == 0
     failing = "inject=fdatasync,fsync:error=EIO:when=12+"
     strace = [
-        "strace",
+        programs.needed("strace"),
         "-D",
         "-f",
         "-qq",

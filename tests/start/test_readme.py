@@ -4,13 +4,13 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from helpers import programs
 from helpers.serving import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -72,8 +72,7 @@ wait $pid
 
 
 def test_the_three_commands_start_a_service_that_answers(tmp_path):
-    if shutil.which("curl") is None:
-        pytest.skip("no curl on this machine")
+    programs.needed("curl")
     folder, port = tmp_path / "examples" / "router_service", str(free_port())
     folder.mkdir(parents=True)
     text = (ROOT / "examples" / "router_service" / "config.toml").read_text(encoding="utf-8")
