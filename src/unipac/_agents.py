@@ -72,7 +72,7 @@ class Agent:
     def guarantee(self) -> str:
         """What is proven about this agent: ``theorem``, or "none".
 
-        The latter if its bounds are unproven, its bonus is scaled, or rewards need not be linear.
+        It is "none" if its bounds are unproven, its bonus is scaled, or rewards need not be linear.
         """
         as_proven = getattr(self, "bonus_scale", 1.0) == 1.0 and getattr(self, "misspecification", 0.0) == 0.0
         proven = self._proven and as_proven
@@ -81,12 +81,12 @@ class Agent:
     # -- what a kind or an algorithm writes ----------------------------------------------------
 
     def _given(self, name: str) -> Any:
-        """A parameter as it was told, where the attribute of this name says more."""
+        """A parameter as it was passed; the attribute of this name may differ from it."""
         return getattr(self, name)
 
     @property
     def _proven(self) -> bool:
-        """Whether bounds are proven under the agent's assumptions; there may be no certificate all the same."""
+        """Whether bounds are proven under the agent's assumptions; there may still be no certificates."""
         return False
 
     def _check_parameters(self) -> None:
@@ -157,11 +157,11 @@ class Agent:
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the agent to a file; ``unipac.load`` continues from it bit for bit.
 
-        What was written is read again, with all checks of ``load``, before it takes the place of the old file.
+        The new file is read again, with all checks of ``load``, before it replaces the old one.
 
         Args:
             path: the file. One that another agent or another process wrote is not replaced, unless this agent was
-                loaded from it: nothing that was saved is lost by mistake.
+                loaded from it, so that nothing is lost by mistake.
             replace: replace any file.
         """
         replace = check.flag("replace", replace)
@@ -172,7 +172,7 @@ class Agent:
             storage.write(path, header, arrays, files=known, replace=replace, verify=self._check_written)
 
     def _check_written(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Refuse what was written unless ``load`` would accept it, given class and functions of this agent."""
+        """Refuse a written file unless ``load``, with the class and functions of this agent, would accept it."""
         made = _from_file(header, arrays, type(self), _functions(self))
         check_as_written(described(made), header, arrays)
 

@@ -1,13 +1,13 @@
 """Changes that are made all together or not at all, even if a signal or another thread raises in between.
 
-CPython raises what comes from outside (Ctrl-C, a handler of a signal) in its loop over bytecode alone: after calls, at
-jumps back and on entry of functions. So a public call prepares first, while it changes nothing, a list of changes:
-tuples (function, argument, ...) of functions in C, such as ``setattr`` and ``operator.setitem``, or compiled by Numba.
-``commit`` then runs them in a loop that is itself in C.
+CPython raises interrupts (Ctrl-C, signal handlers) only in its loop over bytecode: after calls, at backward jumps, and
+when a function is entered. So a public call first prepares a list of changes, and changes nothing yet. A change is a
+tuple (function, argument, ...); its function is written in C, such as ``setattr`` and ``operator.setitem``, or compiled
+by Numba. ``commit`` then runs the changes in a loop that is itself in C.
 
 One thing can still be interrupted: a kernel that is called for the first time is compiled, or read from the disk, in
-Python, before it does anything. If it is the first change, nothing has happened. Otherwise the rest is done before the
-interrupt goes on; so kernels come first.
+Python, before it does anything. If it is the first change, nothing has happened yet. Otherwise the rest of the changes
+is made before the interrupt propagates. So kernels come first.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Change = tuple[Any, ...]
 """(function, argument, ...): a function written in C or compiled by Numba; no function in Python, no property."""
 
 TRIES = 3
-"""So often a change is tried again after an interrupt, if others were made before it."""
+"""How often a change is tried after an interrupt, if others were made before it."""
 
 
 def commit(changes: Sequence[Change]) -> None:
-    """Make these changes, in this order, all or none; nothing is raised in between, unless a change itself fails."""
+    """Make these changes in this order, all or none; nothing is raised in between, unless a change itself fails."""
     done: list[Any] = []
     try:
         done.extend(starmap(call, changes))
@@ -37,7 +37,7 @@ def commit(changes: Sequence[Change]) -> None:
 
 
 def _finish(changes: Sequence[Change]) -> None:
-    """Make the changes that an interrupt has left over."""
+    """Make the remaining changes after an interrupt."""
     tries = 0
     while changes and tries < TRIES:
         done: list[Any] = []
@@ -48,6 +48,6 @@ def _finish(changes: Sequence[Change]) -> None:
 
 
 def hand_over(error: BaseException, trace: Any, what: str) -> None:
-    """Let what interrupts ``play`` say which rounds or episodes were learned before, as its attribute ``trace``."""
+    """Add to an exception that interrupts ``play`` the rounds or episodes learned so far, as its ``trace``."""
     error.trace = trace  # type: ignore[attr-defined]
     error.add_note(f"{len(trace):,} {what} were learned before this; they are in the exception's trace.")

@@ -22,15 +22,15 @@ from unipac.metrics import certificate_violations
 MOST_POINTS = 150
 """The most points of a line."""
 ROUNDS_OF_POINT = 5
-"""A point is the mean of so many rounds at least, unless there were few points then."""
+"""A point is the mean of at least this many rounds, unless that would leave fewer than ``FEW_POINTS`` points."""
 FEW_POINTS = 30
-"""Lines of so few points show them: a line of one point would show nothing."""
+"""Lines with at most this many points have marks at them: otherwise a line of one point would be invisible."""
 MOST_DOTS = 600
 """The most rounds that are drawn as dots; those that break their certificate are always among them."""
 MOST_BARS = 30
 FEW_TICKS = 12
 DECADES = 1e3
-"""Losses smaller than the largest by more than this are drawn close to zero."""
+"""Losses smaller than the largest by more than this factor are drawn close to zero."""
 WIDTH, HEIGHT, SQUARE, LETTERS = 520, 150, 360, 85
 LOSS = "loss against the best action"
 _STROKES = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 200}
@@ -55,7 +55,7 @@ def bandit(trace: Any, what: str) -> Any:
     """A chart of a bandit's trace."""
     losses = {"certificate": trace.certificate} | ({} if trace.gap is None else {"gap": trace.gap})
     panels = [Panel("reward", {"reward": trace.reward}), Panel(LOSS, losses, "loss")]
-    if (trace.level == 0).any():  # agents that explore now and then
+    if (trace.level == 0).any():  # the agent does not explore in every round
         panels.append(Panel("share of rounds explored", {"share": trace.level > 0}, "share"))
     return _asked(trace, what, panels, "round", "rounds")
 
@@ -99,10 +99,10 @@ def _asked(trace: Any, what: str, panels: Sequence[Panel], unit: str, members: s
 
 
 def over(rounds: NDArray[Any], panels: Sequence[Panel], unit: str) -> Any:
-    """Lines over rounds, one panel below the other; each point is the mean of some rounds, of those that are known."""
+    """Lines over rounds, one panel below the other; each point is the mean of the known values of some rounds."""
     alt = needed("altair")
     ends = [float(rounds[0]), float(rounds[-1])] if len(rounds) > 1 else [-1.0, 1.0]
-    ticks = {"values": rounds.tolist()} if len(rounds) <= FEW_TICKS else {}  # few: else some are not whole
+    ticks = {"values": rounds.tolist()} if len(rounds) <= FEW_TICKS else {}  # else some are not integers
     found = [{name: _points(values, rounds) for name, values in panel.lines.items()} for panel in panels]
     lowest = max((k for k, lines in enumerate(found) if any(lines.values())), default=-1)
     drawn = []
@@ -217,7 +217,7 @@ def against(certificate: NDArray[Any], gap: NDArray[Any] | None, unit: str) -> A
 
 
 def _thinned(which: NDArray[Any]) -> NDArray[Any]:
-    """At most ``MOST_DOTS`` of some rounds: as many early ones as late ones on a logarithmic scale."""
+    """At most ``MOST_DOTS`` of these rounds, spread evenly over a logarithmic scale."""
     return which[_spread(len(which), MOST_DOTS)] if len(which) else which
 
 
@@ -232,7 +232,7 @@ def _spread(length: int, most: int) -> NDArray[np.int64]:
 
 
 def filling(level: NDArray[Any], unit: str, members: str) -> Any:
-    """How many rounds, or stages, each level has so far; level 0 is none."""
+    """How many rounds, or stages, each level has so far; level 0 means no level."""
     alt = needed("altair")
     title = _title(alt, f"{members} in each level so far")
     used = sorted(set(np.unique(level).tolist()) - {0})
@@ -375,7 +375,7 @@ def _finished(chart: Any) -> Any:
 
 @functools.cache
 def _offline(kind: Any) -> Any:
-    """A kind of chart that notebooks show as a picture: what altair does by default asks another host for scripts."""
+    """A class of charts that notebooks show as pictures: by default altair loads scripts from another host."""
 
     def shown(self: Any, *args: Any, **options: Any) -> Any:
         chosen = needed("altair").renderers.active != "default"

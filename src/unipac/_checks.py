@@ -15,7 +15,7 @@ LARGEST = 1e50
 """Scales beyond this, or below its inverse, are refused: squares and products must not overflow."""
 
 MOST_VALUES = 64
-"""More values of a parameter that takes several are refused."""
+"""The most values of a parameter that takes several."""
 
 LARGEST_COUNT = 2**62
 """Larger counts are refused, so that 64-bit counters do not overflow."""
@@ -132,7 +132,7 @@ def optional_choice(*allowed: str) -> Callable[[str, str | None], str | None]:
 
 
 def increasing(name: str, value: SupportsFloat | Sequence[SupportsFloat]) -> float | tuple[float, ...]:
-    """A number of at least zero, or several, increasing; a sequence of one is that number."""
+    """A number of at least zero, or several increasing ones; a sequence of one number counts as that number."""
     several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
     if not several or not isinstance(value, (Sequence, np.ndarray)):
         return nonnegative(name, cast(SupportsFloat, value))

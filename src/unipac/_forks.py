@@ -1,8 +1,8 @@
 """Forks: a child process gets agents and deployments in a state between two calls, with locks and ids of its own.
 
-``os.fork`` copies the memory at one moment, and only the thread that forks goes on in the child. So before a fork
-every lock is taken: no other thread is in the middle of a call then. Loops that hold their lock for long play
-``in_turns``, so a fork waits for one block at most. In the child every object gets a new lock and takes a new identity:
+``os.fork`` copies the memory at one moment, and only the thread that forks continues in the child. So all locks are
+taken before a fork: then no other thread is in the middle of a call. Loops that hold their lock for long play
+``in_turns``, so a fork waits for at most one block. In the child, every object gets a new lock and a new identity:
 decisions of parent and child have different ids.
 """
 
@@ -27,7 +27,7 @@ class Owner(Protocol):
 
 
 class _Reference(weakref.ref[Any]):
-    """Equal to itself alone, whatever the object says of equality."""
+    """A weak reference that equals only itself, however the object defines equality."""
 
     __slots__ = ()
     __eq__ = object.__eq__
@@ -49,13 +49,13 @@ def register(owner: Owner) -> None:
 def in_turns(
     owner: Owner, counted: Callable[[], int], some: Callable[[int], bool], trace: Any, what: str
 ) -> None:
-    """Play many rounds or episodes under a lock, and give it free between two blocks if a fork waits for it.
+    """Play many rounds or episodes under a lock, and release it between two blocks if a fork waits for it.
 
     Args:
         owner: has the lock.
         counted: how many rounds or episodes the owner has learned so far.
-        some: plays on, from the one of this number; it returns after a block if ``is_waiting()``, and says whether all
-            are played.
+        some: plays on from the round or episode of this number; it returns after a block if ``is_waiting()``, and says
+            whether all are played.
         trace: what is recorded; an exception gets the part of it that was learned.
         what: "rounds" or "episodes".
     """
@@ -70,7 +70,7 @@ def in_turns(
                 except BaseException:
                     done = counted() - before
                     raise
-            with _gate:  # here a fork goes first
+            with _gate:  # a waiting fork takes the locks here
                 pass
     except BaseException as error:
         hand_over(error, trace.part(0, done), what)
@@ -91,7 +91,7 @@ def _before() -> None:
     _gate.acquire()
     locks = [owner._lock for owner in _living()]
     missing: Any = None
-    while True:  # waits for one lock while it holds none: others may take several in any order
+    while True:  # wait for a lock only while holding none, since other threads may take several in any order
         if missing is not None:
             missing.acquire()
             _held.append(missing)

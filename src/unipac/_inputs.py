@@ -13,7 +13,7 @@ from unipac._jit import jit, reassociated
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 NORM_TOLERANCE = 1e-6
-"""By this relative amount ‖x‖ may exceed its bound: it is taken for rounding."""
+"""The relative amount by which ‖x‖ may exceed its bound, as this counts as rounding."""
 
 LARGEST_REWARD = 1e100
 
@@ -24,7 +24,7 @@ _float64 = np.dtype(np.float64)
 def floats(name: str, values: ArrayLike) -> Array:
     """A writable float64 array in C order: with a single form each kernel is compiled only once."""
     if type(values) is _ndarray and values.dtype is _float64 and values.flags.carray:
-        return values  # the usual case, in as little time as possible
+        return values  # the usual case, kept fast
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub" or np.ma.is_masked(values):

@@ -63,12 +63,12 @@ _forms: dict[Any, dict[Any, Any]] = {}
 
 
 def forms(*kind: Hashable) -> dict[Any, Any]:
-    """The forms of kernels that agents of a kind call, by kernel; they share it, so types are looked at once."""
+    """The forms of kernels for one kind of agents, by kernel; agents share them, so types are looked at only once."""
     return _forms.setdefault(kind, {})
 
 
 def form(kernel: Any, *examples: Any) -> Any:
-    """A kernel for arguments like these alone, which Python calls faster: see ``Kernel.form``."""
+    """A kernel for arguments of exactly these types, which Python calls faster; see ``Kernel.form``."""
     return kernel.form(*examples) if isinstance(kernel, Kernel) else kernel
 
 
@@ -78,7 +78,7 @@ def _compiled(function: Callable[P, T], **options: Any) -> Callable[P, T]:
     compiled = Kernel(
         function, {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     )
-    with contextlib.suppress(RuntimeError):  # there is no folder for a cache: Numba compiles without one
+    with contextlib.suppress(RuntimeError):  # without a folder for the cache, Numba compiles without one
         compiled._cache = _Kept(function)
     return cast(Callable[P, T], compiled)
 
@@ -128,9 +128,9 @@ class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
     """The files of one kernel: a list of its compiled forms, and a file for each of them.
 
     Two processes that compile at the same time can give two forms the same file, and a process that ends between
-    the list and the form leaves an older form there. Numba would run such code on arguments it was not made for. So a
-    form says of which sources, for which types and by which compiler it is; what says otherwise, or is not whole,
-    counts as not compiled.
+    writing the list and the form leaves an older form there. Numba would run such code on arguments it was not made
+    for. So a form states its sources, types and compiler; a form that states others, or is incomplete, counts as not
+    compiled.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -150,7 +150,7 @@ class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except Exception:  # such as types that the package no longer has
+        except Exception:  # the index may name types that the package no longer has
             return {}
 
 

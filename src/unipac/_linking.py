@@ -50,10 +50,10 @@ COUNTING = "\n".join((
     _FUNCTION.format(bits=BITS, name="incref", change="add", then="br label %end"),
     _FUNCTION.format(bits=BITS, name="decref", change="sub", then=_FREE_THE_LAST.format(bits=BITS)),
 ))  # fmt: skip
-"""How a kernel counts the references to an array: as Numba does, but not atomically, which takes far longer.
+"""How a kernel counts the references to an array: as Numba does, but not atomically, which would take far longer.
 
-Up to three quarters of a short round went there. Nobody else counts at the same time: the counter of an argument is
-made anew for each call, since no kernel hands an array to Python; an array that a kernel makes is its own; and no
+Atomic counting took up to three quarters of a short round. Nothing else counts at the same time: each call makes new
+counters for its arguments, since no kernel hands an array to Python; an array that a kernel makes is its own; and no
 kernel runs in several threads by itself.
 """
 
@@ -74,7 +74,7 @@ class _Part(codegen.JITCodeLibrary):
         return _Alone(super()._get_module_for_linking(), self._reload_init)
 
     def _get_module_for_linking(self) -> Any:
-        """Code for libraries that are not ours, which link what they call and no more."""
+        """The code for libraries outside of the package, which link only what they call directly."""
         module = self.alone.module.clone()
         for inner in self._linking_libraries:
             module.link_in(inner._get_module_for_linking(), preserve=True)
@@ -82,7 +82,7 @@ class _Part(codegen.JITCodeLibrary):
 
 
 class _Alone:
-    """What a kernel links."""
+    """The code of one part alone, as a kernel links it."""
 
     def __init__(self, module: Any, reload_init: Any) -> None:
         self.module, self._reload_init = module, reload_init
@@ -106,19 +106,19 @@ class _Whole(codegen.JITCodeLibrary):
                 self.add_linking_library(inner)
 
     def _optimize_final_module(self) -> None:
-        # Nobody else links these functions: LLVM may then drop arguments, and copies that it has inlined. Their names
-        # are their own, or the linker takes them for those that a function outside of the package links.
+        # Nothing else links these functions, so LLVM may drop their arguments, and copies that it has inlined. They get
+        # names of their own; otherwise the linker confuses them with those linked by functions outside of the package.
         for function in self._final_module.functions:
             if function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN6unipac"):
                 function.linkage = "internal"
                 function.name = f"{function.name}$part"
         self._count_alone()
-        # All is in one module, so Numba's first, cheaper pass, which inlines what it needs, would only repeat work.
+        # Everything is in one module, so Numba's first, cheaper pass for inlining would only repeat work.
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
     def _count_alone(self) -> None:
-        """Put our functions that count references in the place of Numba's, unless those are watched."""
+        """Replace Numba's functions that count references by ours, unless Numba's are being debugged."""
         if config.DEBUG_NRT:
             return
         ours = llvm.parse_assembly(COUNTING)
@@ -152,7 +152,7 @@ class _LowerPart(typed_passes.NativeLowering):
         super().run_pass(state)
         library.finalize()
         made = state.cr
-        # Callers look the code up by this object; it has no address, as nothing but kernels calls a part.
+        # Callers look up the code by this object; it has no address, since only kernels call a part.
         name = made.fndesc.qualname.split(".")[-1]
         key = _dynfunc.make_function(made.fndesc.lookup_module(), name, "a part", 0, made.env, (library,))
         context.insert_user_function(key, made.fndesc, [library])
@@ -187,11 +187,11 @@ class Kernel(CPUDispatcher):
         super().__init__(function, targetoptions=options, pipeline_class=_WHOLE)
 
     def form(self, *examples: Any) -> Callable[..., Any]:
-        """What a call with arguments like these runs, compiled now if it is not yet.
+        """The compiled code for arguments like these; it is compiled now if it is not yet.
 
-        To call it saves a look at the types of all arguments: 50 ns for each None or flag, a microsecond for a named
-        tuple of arrays. Nobody looks at them any more, so they must be of the same types: arrays at least as simple
-        in their layout, and numbers that can be converted.
+        Calling it skips the look at the types of all arguments, which takes 50 ns for each None or flag, and a
+        microsecond for a named tuple of arrays. Types are then not checked, so arguments must have the same ones;
+        arrays may have a simpler layout, and numbers must be convertible.
         """
         kinds = tuple(map(typeof, examples))
         made = self.overloads.get(kinds)

@@ -1,4 +1,4 @@
-"""Refuse what does not fit into memory, before any of it is allocated."""
+"""Refuse work that does not fit into memory, before anything is allocated."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def frame(trace: Any, count: str, names: Sequence[str]) -> Any:
 
 
 def charts() -> Any:
-    """The module that draws; named by text, as a change of pictures must not compile the kernels of traces anew."""
+    """The module that draws; imported by its name, so that changes to it do not recompile the kernels of traces."""
     return importlib.import_module("unipac._charts")
 
 

@@ -37,7 +37,7 @@ REQUIRED: Any = dataclasses.MISSING
 class Converted(Generic[Given, Kept]):
     """The type of a parameter that the constructor takes as one type and the agent keeps as another.
 
-    For type checkers alone, which read it as a descriptor; at run time the attribute is a plain one.
+    This is for type checkers, which read it as a descriptor; at run time the attribute is a plain one.
     """
 
     if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def parameter(
     Args:
         default: its default value; without one the parameter is required.
         check: called with name and value, returns the value to keep or raises a ``ValueError``.
-        words: what it is, for the documentation.
+        words: its description in the documentation.
         kw_only: whether it must be passed by name.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check, "words": words})

@@ -35,7 +35,7 @@ UNFINISHED = ".unfinished"
 UNREADABLE = (
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError,
 )  # fmt: skip
-"""What is raised while an object is made from contents that are not those of any."""
+"""The exceptions that may be raised when an object is made from invalid contents."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -50,11 +50,11 @@ class Files:
         self.lock = threading.RLock()
 
     def note(self, path: str | os.PathLike[str], *digests: str) -> None:
-        """The file of this path has one of these digests, as long as nobody else writes it."""
+        """Note that the file of this path has one of these digests, unless somebody else writes it."""
         self.known[os.path.realpath(path)] = digests
 
     def check(self, path: str | os.PathLike[str]) -> None:
-        """A ``ValueError`` if there is a file that is not known: one of another object or process, or none of ours."""
+        """Raise a ``ValueError`` if there is a file that another object or process wrote, or that is none of ours."""
         target = Path(path)
         if not target.is_file() or target.stat().st_size == 0:
             return
@@ -81,9 +81,10 @@ def write(
         path: of the file.
         header: what JSON can express.
         arrays: by name.
-        files: those that the object knows; another file is not replaced, unless ``replace``.
+        files: the files that the object knows; others are replaced only with ``replace``.
         replace: whether any file may be replaced.
-        verify: raises an error if what was written, and read again, cannot be loaded; then the old file stays.
+        verify: gets what was written, as it is read again, and raises an error if it cannot be loaded; then the old
+            file stays.
     """
     target = _checked(path)
     if not target.parent.is_dir():
@@ -104,7 +105,7 @@ def write(
     def last() -> None:
         if not replace:
             files.check(target)
-        # Both, since an interrupt may come before the file is replaced or right after it.
+        # Note old and new digests, since an interrupt may come before the file is replaced or right after it.
         files.note(target, *files.known.get(os.path.realpath(target), ()), stated)
 
     write_atomically(target, data, ready=ready, last=last)
@@ -136,7 +137,7 @@ def _archive(members: Arrays) -> bytes:
                 np.lib.format.write_array(member, array, allow_pickle=False)
         archive.close()
     except BaseException:
-        archive.fp = None  # half an archive raises that it cannot be closed, in the place of an interrupt
+        archive.fp = None  # otherwise closing half an archive raises an error that hides the interrupt
         raise
     return stream.getvalue()
 
@@ -155,7 +156,7 @@ def read_all(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, ND
 
 
 def read_bytes(data: bytes, shown: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]], str]:
-    """As ``read_all``, from the bytes of a file that errors call so."""
+    """As ``read_all``, from the bytes of a file; errors call it ``shown``."""
     return _read(io.BytesIO(data), len(data), shown)
 
 
@@ -266,7 +267,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _stem(target: Path) -> str:
-    """The name of a file, or a digest of it if there would be no room for more: file systems take 255 bytes."""
+    """The name of a file, or a digest if no suffix would fit behind it: file systems take at most 255 bytes."""
     name = os.fsencode(target.name)
     return target.name if len(name) <= 150 else hashlib.sha256(name).hexdigest()
 

@@ -1,8 +1,8 @@
 """Convert files and logs of older versions into what this version would have written.
 
-Nothing is checked here: the result is checked like a file of this version. ``CHANGES`` has what became of classes and
-parameters of version 2. Before version 4 there were no sets behind certificates: agents that may have such go on
-without them, and decide what they would have decided. Before version 5 none was told between what rewards lie.
+Nothing is checked here: the result is checked like a file of this version. ``CHANGES`` lists what became of the classes
+and parameters of version 2. Before version 4 there were no sets behind certificates: agents that can have them continue
+without, so that they decide as before. Before version 5 agents had no ``rewards_within``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Change(NamedTuple):
-    """What became of a class of version 2 whose parameters have the values ``where``; the first that fits counts."""
+    """A class of version 2 whose parameters have the values ``where``, and its successor; the first match counts."""
 
     agent: str
     where: Mapping[str, tuple[Any, ...]] = {}
@@ -101,7 +101,7 @@ def _agent(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> dict[str, An
 
 
 def _add_sets(spec: Mapping[str, Any], arrays: Arrays, prefix: str) -> None:
-    """Add the arrays of sets that are not kept to the state of an agent, whose names begin with ``prefix``."""
+    """Add the empty arrays of an agent without sets to its state, under names that begin with ``prefix``."""
     parameters = spec.get("parameters", {})
     if "tight" not in parameters or not any(name.startswith(prefix) for name in arrays):
         return

@@ -40,7 +40,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"rewards": np.full((3, 2), 0.5)},
     {"replan": "lazy", "bonus_scale": 0.5},
 )
-"""Parameters that may need kernels of their own; an agent takes those that it has."""
+"""Parameters that may need kernels of their own; an agent is tried with those that it has."""
 
 Way = Callable[[Any], object]
 
@@ -293,7 +293,7 @@ _KINDS: dict[str, Callable[[type[Any], Path], None]] = {
 
 
 def _tried(make: Callable[[], Any], ways: list[Way]) -> bool:
-    """Try all ways and return whether the agent could be made; a refusal may end mid-round, so each has a new one."""
+    """Try all ways, each with a new agent, as a refusal may come mid-round; return whether agents could be made."""
     with _refused(ValueError):
         make()
         for way in ways:

@@ -1,4 +1,4 @@
-"""What the library has, by name; a module is imported when one of its names is first used.
+"""The agents and feature maps of the library by name; a module is imported when one of its names is first used.
 
 Outside its own file, an algorithm needs only a line here.
 

@@ -27,7 +27,7 @@ Strict = Annotated[
 
 
 def safe(text: object) -> str:
-    """Escape text from elsewhere, so that it can neither add markup nor control the terminal."""
+    """Escape foreign text, so that it can neither add markup nor control the terminal."""
     return escape(printable(str(text)))
 
 

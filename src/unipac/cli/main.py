@@ -1,6 +1,6 @@
-"""The entry point of the command ``unipac``: it handles missing packages, signals, and output that nobody reads.
+"""The entry point of the command ``unipac``: it handles missing packages, signals, and closed output.
 
-At its top it imports nothing beyond Python and the library, so that it can name packages that are missing.
+Its top-level imports are only Python and the library, so that it can name packages that are missing.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NEEDED = (
 NEEDED_TO_SERVE = ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_client", "typer")
 """The packages that the extra ``serve`` installs."""
 SERVING = ("serve", "token", "backup")
-"""The commands that need these alone."""
+"""The commands that need only these packages."""
 ALSO_SERVING = ("log", "-h", "--help", "")
-"""What works with these alone where the others are missing; without a command there is help."""
+"""What works if only these are installed; without a command the help is shown."""
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def _missing(needed: tuple[str, ...]) -> str | None:
 
 def _is_for_users(error: Exception) -> bool:
     """Whether the message of an error is enough for a user, without a traceback."""
-    if isinstance(error, OSError):  # errors of the standard output have no file name
+    if isinstance(error, OSError):  # an error of the standard output has no file name
         return error.filename is None and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF)
     from unipac.experiments import SpecError, StoreError
     from unipac.experiments.engines import EngineError
@@ -103,7 +103,7 @@ def _is_for_users(error: Exception) -> bool:
 
 def _complain(message: str) -> None:
     red, plain = ("\033[1;31m", "\033[0m") if sys.stderr is not None and sys.stderr.isatty() else ("", "")
-    with contextlib.suppress(OSError):  # stderr may be closed: then nobody reads the message
+    with contextlib.suppress(OSError):  # stderr may be closed
         print(f"{red}unipac:{plain} {printable(message)}", file=sys.stderr, flush=True)
 
 

@@ -17,7 +17,7 @@ from unipac.cli.exits import USAGE
 
 FILES = ("README.md", "config.toml", "my_agent.py", "my_instance.py", "test_my_agent.py")
 TITLE = "my-experiment"
-"""What stands in the templates where the name of the folder goes."""
+"""The placeholder in the templates for the name of the folder."""
 
 
 def new(
@@ -45,7 +45,7 @@ def new(
 
 
 def make(name: str, parent: Path) -> Path:
-    """Make the folder ``name`` in ``parent``; all of it is there at once, or nothing."""
+    """Make the folder ``name`` in ``parent``, completely or not at all."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
         raise ValueError(
             f"NAME must be 1 to 64 letters, digits, - and _, the first a letter, got {name[:80]!r}"

@@ -128,7 +128,7 @@ def backup(
 
 
 def _ask(address: str, target: Path) -> None:
-    """Ask the service that runs."""
+    """Get the copy from the running service."""
     request = urllib.request.Request(f"{address}/v1/backup")
     secret = os.environ.get("UNIPAC_TOKEN")
     if secret:

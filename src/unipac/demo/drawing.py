@@ -15,7 +15,7 @@ from unipac.report.style import OKABE_ITO, log_ticks, number
 PROMISED, PROVEN, OTHER, THIRD = OKABE_ITO[0], OKABE_ITO[2], OKABE_ITO[1], OKABE_ITO[3]
 """The colours of certificates, of what is proven to be best, and of what is compared."""
 TRUE, GREY = "#1d2329", "#5b646d"
-"""Of what was lost in truth, and of remarks."""
+"""The colours of true losses, and of remarks."""
 HEIGHT = 290
 
 

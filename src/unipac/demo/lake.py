@@ -13,7 +13,7 @@ from unipac.demo.part import Chart, Part, rounded
 from unipac.experiments.findings import Finding
 
 EAGER: dict[str, Any] = {"initial_value": 1.0, "epsilon_start": 0.0, "epsilon_end": 0.0}
-"""Q-learning that is told, as CertVI is, that an episode pays at most 1."""
+"""Q-learning that starts from Q = 1: like CertVI, it uses that an episode pays at most 1."""
 CODE = """\
 mdp = envs.from_gymnasium(gymnasium.make("FrozenLake-v1"), horizon=100)
 agent = CertVI.made_for(mdp, homogeneous=True, return_range=(0, 1))
@@ -48,7 +48,7 @@ def play(episodes: int = 10_000, seed: int = 0) -> dict[str, Any]:
 
 
 def over_episodes(values: Any, many: int = 60) -> tuple[list[int], list[float | None]]:
-    """Means of groups of episodes that grow like their number, and the last episode of each group."""
+    """The last episode of each group, and the mean of each group; groups become larger along the run."""
     edges = np.unique(np.geomspace(1, len(values), many + 1).astype(int))
     starts = [0, *edges[:-1].tolist()]
     parts = [np.mean(values[a:b]) for a, b in zip(starts, edges, strict=True)]

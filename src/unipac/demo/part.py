@@ -10,7 +10,7 @@ from unipac.experiments.findings import Finding
 
 
 class Chart(NamedTuple):
-    """A chart, the sentence above it and what it shows, in words, for those who cannot see it."""
+    """A chart, the sentence above it, and a text that describes it to those who cannot see it."""
 
     title: str
     drawn: Any
@@ -18,7 +18,7 @@ class Chart(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One section of the page. All of it but the question and the setting is computed from the numbers of a run."""
+    """One section of the page; all but the question and the setting is computed from the numbers of a run."""
 
     name: str
     """A word, for links."""

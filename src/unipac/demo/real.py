@@ -18,7 +18,7 @@ ALLOWED = (0.0, 0.05, 0.1)
 """How far rewards may be from linear; the agent moves on when the data refute one."""
 HOLDOUT = 0.05
 BEFORE = {"one number": "“one number decides”", "benign": "“benign for everybody”"}
-"""The rules of before, by name, and in words."""
+"""The rules that were used before, by name, and in words."""
 CUT = 0.5
 """The rule of one number: malignant above it. It is right in 88.8 percent of all cases."""
 WRONG = 0.05
@@ -57,7 +57,7 @@ def play(decisions: int = 15_000, seed: int = 0) -> dict[str, Any]:
     compared: dict[str, Any] = {"at": [], **{name: {"low": [], "high": []} for name in BEFORE}}
     places = {part.stop for part in grouped(range(decisions), 60)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the data refute a misspecification is shown in the chart
+        warnings.simplefilter("ignore")  # the chart shows where the data refute a misspecification
         for k in range(decisions):
             decision = clinic.decide({"component": float(component[k])}, batch.actions[k], id=k)
             reward = float(batch.rewards[k, decision.index])

@@ -20,7 +20,7 @@ NOISE = 0.1
 SMALL = 0.1
 """A certificate below this, a tenth of the range of rewards, is small."""
 FIRST = 1000
-"""Decisions after which certificates should be small."""
+"""The number of decisions after which certificates should be small."""
 QUESTION: dict[str, Any] = {"tokens": 7000.0, "code": False}
 """The kind of request that the second chart is about."""
 TICKS: dict[str, Any] = {
@@ -46,7 +46,7 @@ def request(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def expected(row: Mapping[str, Any]) -> Array:
-    """The rating minus the price of each model, on average: what the agent does not know, linear in the features."""
+    """The mean rating minus the price of each model; it is linear in the features, and the agent does not know it."""
     length, code = row["tokens"] / LONGEST, float(row["code"])
     return np.array(
         [0.80 - 0.45 * length - 0.30 * code, 0.40 - 0.15 * length + 0.42 * code, 0.60 + 0.05 * length]
@@ -54,7 +54,7 @@ def expected(row: Mapping[str, Any]) -> Array:
 
 
 def router() -> unipac.Deployment:
-    """What CODE makes."""
+    """The deployment that ``CODE`` makes."""
     columns = features.Columns(ranges={"tokens": (0, LONGEST)}, booleans=["code"], missing="error")
     phi = features.Blocks(MODELS, columns)
     agent = unipac.NestedOFUL(phi.dim, noise=NOISE, norm=2.0, reward_range=(0, 1), blocks=phi.blocks)
@@ -137,7 +137,7 @@ def tell(found: Mapping[str, Any]) -> Part:
 
 
 def running_median(certificate: Array, width: int = 101) -> Array:
-    """The median of the decisions around each."""
+    """The median certificate of the ``width`` decisions around each."""
     half = width // 2
     return np.array(
         [np.median(certificate[max(0, k - half) : k + half + 1]) for k in range(len(certificate))]
@@ -156,7 +156,7 @@ def _all_decisions(certificate: Array, lost: Array) -> Chart:
 def falling(
     certificate: Array, lost: Array, *, true: str = d.TRUE, promised: str = d.PROMISED, proven: str = d.PROVEN
 ) -> Any:
-    """The chart of certificates and losses, with the moment when other actions are ruled out; colours as told."""
+    """The chart of certificates and losses, in these colours, with the first decision that is proven best."""
     count, places = len(certificate), np.arange(1, len(certificate) + 1)
     ruled_out = np.flatnonzero(certificate == 0)
     layers = [

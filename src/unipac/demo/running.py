@@ -40,7 +40,7 @@ def play(
     """Play all parts; returns their numbers, which do not depend on the engine.
 
     Args:
-        quick: in small.
+        quick: whether to play a small size.
         engine: "serial", or "processes" for one part on each core.
         watch: called with a few words when something begins.
     """
@@ -70,7 +70,7 @@ def play(
 
 
 def _played(name: str, quick: bool) -> dict[str, Any] | Exception:
-    """The numbers of one part, or what went wrong: a worker that raises dies without a word."""
+    """The numbers of one part, or the exception, which a worker would otherwise lose."""
     try:
         numbers: dict[str, Any] = PARTS[name].play(**(QUICK[name] if quick else {}))
     except Exception as error:

@@ -1,7 +1,7 @@
 """The calls that change a deployment: each checks, prepares, makes an event, and commits.
 
-``decide`` and the others hold the lock and begin with ``begin``. What they prepare changes nothing; ``commit`` logs the
-event and makes its changes in one step. A service that writes the log by itself does the same in another order.
+Each call holds the lock and starts with ``begin``. Preparing changes nothing; ``commit`` logs the event and makes its
+changes in one step. A service that writes the log by itself does the same in another order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def decide(
         begin(d)
         now = d._uptime.now()
         known = None if key is None else d._entries.get(key) or remembered(d, key)
-        if known is not None and known.body not in (body, b""):  # older logs have none
+        if known is not None and known.body not in (body, b""):  # older logs have no hash
             raise Conflict(f"id must be new, or come with the same question, got {key!r} with another")
         if known is None and len(d._entries) >= d.max_pending and first_ended(d._entries, now[0]) is None:
             raise Full(f"at most {d.max_pending} decisions may wait (max_pending), got one more")
@@ -191,7 +191,7 @@ def compare(d: Deployment, name: str, policy: Any, reward_range: Sequence[float]
             do(d, event, d._uptime.now())
         elif known.policy != told or (given is not None and tuple(given) != known.mean.reward_range):
             raise Conflict(f"name must be new, got {name!r}, by which another policy is compared")
-        if callable(policy):  # anew, if the log was opened again
+        if callable(policy):  # also when the log was opened again: it does not hold functions
             d._functions = {**d._functions, name: policy}
 
 
@@ -278,7 +278,7 @@ def close_ended(d: Deployment, now: Moment) -> int:
 
 
 def close_one(d: Deployment, key: Label, entry: Entry, now: Moment) -> bool:
-    """Close the first window, in one commit with its event; returns whether a reward was learned."""
+    """Close the first window, together with its event; returns whether a reward was learned."""
     learns = entry.number is not None and not (entry.value is None and d.default is None)
     event = {"seq": d._seq + 1, "kind": "release", "through": entry.decision.seq, "at": now[0]}
     commit(d, event, effects.released(d, key, entry), now)
@@ -318,12 +318,12 @@ def commit(
     at: float | None = None,
     logs: bool = True,
 ) -> None:
-    """Log an event and make its changes, all at once; ``at`` is its time, if it is not now."""
+    """Log an event and make its changes, all at once; ``at`` is its time, by default now."""
     noted: tuple[Change, ...] = ((list.append, d._events, event),)
     if d._store is not None:
         noted = ()
         if logs and type(event) is dict and event["kind"] == "release":
-            noted = ((list.append, d._unwritten, event),)  # the next event is written in one piece with it
+            noted = ((list.append, d._unwritten, event),)  # it is written together with the next event
         elif logs:
             logged.append(d, event)
             noted = (setattr, d, "_behind", False), (d._unwritten.clear,)

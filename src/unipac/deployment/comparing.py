@@ -1,4 +1,4 @@
-"""Policies that are compared with what is decided: their advantage, and an audit of certificates.
+"""Compare policies with the decisions that are made: their advantage, and an audit of certificates.
 
     before the draw of a decision among n actions, with holdout h:
         π, what the policy would take; p(a), the probability of each action, at least h/n
@@ -9,12 +9,12 @@
                     z = −(w − 1) f, where f is the mean reward so far:   E[z | past] = 0
                     wealth_k *= 1 + l_k (x + θ_k z);   Σ_k c_k wealth_k >= 1/α refutes them
 
-Rewards and certificates are scaled by the range of the rewards, so that x >= −2 and z >= −n/h. The mean of x: v(π) −
-v(p) is that of v(π) − v(A), which the certificate of A bounds, whichever action is drawn. θ_k is the largest share of z
-for which no factor is below 0.02; it makes x less noisy. By Ville's inequality right certificates are
-refuted with probability at most α; the k-th policy has the share α/(k (k + 1)). A decision for which the policy says
-nothing is not counted. If an agent has several ζ, only certificates under the last are audited: the others are
-provisional, and the agent moves on by itself.
+Rewards and certificates are scaled by the range of the rewards, so that x >= −2 and z >= −n/h. The mean of (w − 1) r is
+v(π) − v(p), which is that of v(π) − v(A); the certificate of A bounds v(π) − v(A), whichever action is drawn. θ_k is
+the largest share of z for which no factor is below 0.02; z makes x less noisy. By Ville's inequality, right
+certificates are refuted with probability at most α; the k-th policy has the share α/(k (k + 1)). Decisions for which
+the policy returns None do not count. If an agent has several ζ, only certificates under the last are audited: the
+others are provisional, and the agent moves on by itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST = 100
 """The largest number of policies."""
 
 Policy = Callable[[Any, Sequence[Any]], Any]
-"""What a function of the context and the ids (or rows) offered would take: an id or row, or None."""
+"""A function of the context and the ids (or rows) offered; returns the id or row that it would take, or None."""
 
 _BETS, _LOG_PRIORS, _ROOMS = running.grid(2.0, decades=4.0)
 
@@ -67,7 +67,7 @@ class Advantage(NamedTuple):
     name: str
     """Of the policy."""
     rounds: int
-    """Decisions that count: their rewards are final, and those of all decisions before."""
+    """The number of decisions that count: their rewards, and those of all earlier decisions, are final."""
     estimate: float
     """NaN without rounds."""
     lower: float
@@ -91,14 +91,14 @@ class Compared(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A decision that is not counted yet; it never changes, another one takes its place."""
+    """A decision that is not counted yet; it is immutable, and replaced when something changes."""
 
     weights: dict[str, tuple[float, float]]
     """By policy: the weight of the action taken, and the largest that any could have had."""
     certificate: float
-    """NaN if it is none, or provisional."""
+    """NaN if there is none, or if it is provisional."""
     value: float | None
-    """The reward; None until it is final, and if the decision was given up."""
+    """The reward; None until it is final, or if the decision was given up."""
     final: bool
 
 
@@ -108,7 +108,7 @@ class Comparisons:
     def __init__(self) -> None:
         self.policies: dict[str, Compared] = {}
         self.queue: OrderedDict[int, Round] = OrderedDict()
-        """By the number of the decision."""
+        """The decisions that are not counted yet, by the number of their event."""
         self.refuted_by: str | None = None
 
     # -- what is known -------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class Comparisons:
         return [(setitem, self.queue, decision.seq, Round(weights, certificate, None, False))]
 
     def closed(self, seq: int, value: float | None) -> tuple[list[Change], str | None]:
-        """What changes once a decision is final, with its reward or None; and the policy that refutes certificates."""
+        """The changes when a decision is final, with its reward or None; and the policy that refutes certificates."""
         if seq not in self.queue:
             return [], None
         done = self.queue[seq]._replace(value=value, final=True)
@@ -202,7 +202,7 @@ class Comparisons:
         return refuting
 
     def restarted(self) -> list[Change]:
-        """Another agent decides: its certificates have an audit of their own."""
+        """Start a new audit, for the certificates of the agent that decides from now on."""
         nothing = np.zeros(len(_BETS))
         changes: list[Change] = [
             (setitem, one.wealth, slice(None), nothing) for one in self.policies.values()
@@ -295,7 +295,7 @@ def row_of(action: Label, offered: Sequence[Any]) -> int | None:
 
 
 def asked(functions: Mapping[str, Policy], context: Any, offered: Sequence[Any]) -> dict[str, int | None]:
-    """The rows that policies given as functions would take; they are asked before anything is drawn."""
+    """The rows that policies given as functions would take; this comes before anything is drawn."""
     found: dict[str, int | None] = {}
     for name, function in functions.items():
         action = function(context, offered)

@@ -40,7 +40,7 @@ def above(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 class Contents(NamedTuple):
-    """A deployment without its log at one moment: what never changes is shared, the rest is copied."""
+    """A deployment without its log at one moment: immutable parts are shared, the others are copied."""
 
     agent: tuple[dict[str, Any], Arrays]
     dim: int
@@ -84,7 +84,7 @@ class Contents(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """The class of a deployment to be made again, and what neither files nor logs can hold."""
+    """The class of a deployment that is read, and the parts that neither files nor logs can hold."""
 
     cls: type[Any]
     agent: type[Any] | None

@@ -60,25 +60,26 @@ class Deployment:
     learned when it comes. That is valid if, given what was learned so far, neither what is offered next nor which
     reward arrives next depends on the noise of outstanding rewards.
 
-    A call that fails raises a ``ValueError`` and changes nothing; no window ends because of it. Whatever is
-    raised in the middle of a call, by Ctrl-C or the handler of a signal, all of the call has happened or nothing, and
-    of several windows that end at once a whole number have. Threads may call at the same time.
+    A call that fails raises a ``ValueError`` and changes nothing; no window ends because of it. If Ctrl-C or a signal
+    handler raises in the middle of a call, all of the call has happened or nothing; of several windows that end at
+    once, each has ended or not. Threads may call at the same time.
 
     Args:
         agent: a bandit agent without pending decisions; it is copied.
         features: a map of ``unipac.features``; without it ``decide`` takes arrays.
         window: seconds, or a timedelta, from a decision to the moment when its reward is learned.
-        default: the reward where none came; None forgets these, valid only if losing a reward does not depend on it.
+        default: the reward of decisions that got none; None forgets them, which is valid only if whether a reward is
+            lost does not depend on it.
         holdout: the probability that an action is drawn at random, uniformly; nothing is learned from these.
-        seed: of the holdout; None for one that nobody can foresee. The first event of the log has it.
+        seed: the seed of the holdout; None for an unpredictable one. The first event of the log has it.
         drift: α of the drift alarm, 0 for none.
         linearity: α of the alarm of linearity, 0 for none; by default 0.01 up to dimension 64.
-        max_pending: the most decisions that may wait.
+        max_pending: the most decisions that may wait at once.
         clock: seconds that never go back, at most 1e11; downtime and the clock on the wall do not count.
         log: a folder for a new log; ``Deployment.open`` goes on with an existing one. Without a log, everything is in
             memory. May also be a store of your own (``unipac.deployment.store.Store``).
-        sync: when events reach the disk itself: "always" before a call returns, every "second", or
-            "never", that is when the system likes. A process that ends or is killed loses nothing in any case.
+        sync: when events reach the disk itself: "always" before a call returns, every "second", or "never", which
+            leaves it to the system. A process that ends or is killed loses nothing in any case.
         retention: seconds, or a timedelta: ``checkpoint`` trims what is older.
     """
 
@@ -121,7 +122,7 @@ class Deployment:
         self._store: Store | None = None
         self._encoder: Any = None
         self._behind = False  # whether the store may have events that the memory has not
-        self._unwritten: list[Any] = []  # windows that ended in this call; they are written with its event
+        self._unwritten: list[Any] = []  # windows that ended in this call, written together with its event
         self._retention = opening.seconds("retention", retention)
         forks.register(self)
         if log is not None:
@@ -175,7 +176,8 @@ class Deployment:
     def settled(self, name: str) -> Settled | None:
         """The verdict on a watched set: an action within ``eps`` of its best, once there is one; then always the same.
 
-        Reading is free, and changes nothing. A refutation of the assumptions, or ``restart``, drops verdicts.
+        Reading is free, and changes nothing. Verdicts are dropped by ``restart``, if the assumptions are refuted, and
+        if the agent moves on to another ζ.
         """
         with self._lock:
             if name not in self._watches:
@@ -227,22 +229,22 @@ class Deployment:
         return calls.reward(self, id, value, at)
 
     def forget(self, id: Label) -> None:  # noqa: A002
-        """Give up a decision: nothing is learned from it. Its reward must not be the reason, or bounds are void."""
+        """Give up a decision: nothing is learned from it. Bounds are void if its reward is the reason."""
         calls.forget(self, id)
 
     def close(self, now: float | None = None) -> int:
-        """Learn the rewards of all windows that have ended, as every decision and reward does; returns how many.
+        """Learn the rewards of all windows that have ended, and return how many; ``decide`` and ``reward`` do it, too.
 
-        ``now`` is as ``at`` of ``reward``.
+        ``now`` is like ``at`` of ``reward``.
         """
         return calls.close(self, now)
 
     def restart(self) -> None:
-        """Begin again with an empty agent, which has its own δ; rewards of earlier decisions teach nobody."""
+        """Begin again with an empty agent, which has its own δ; rewards of earlier decisions are not learned."""
         calls.restart(self)
 
     def absorb(self, actions: ArrayLike, rewards: ArrayLike, *, noise: ArrayLike | None = None) -> None:
-        """Learn from logged rounds, as ``agent.absorb``: a warm start that is in the log; alarms do not learn it."""
+        """Learn from logged rounds, as ``agent.absorb`` does; the log has them, and alarms ignore them."""
         calls.absorb(self, actions, rewards, noise)
 
     # -- verdicts and comparisons ------------------------------------------------------------------
@@ -256,7 +258,7 @@ class Deployment:
         calls.watch(self, name, actions, eps)
 
     def unwatch(self, name: str) -> None:
-        """Watch a set no longer; its verdict is forgotten."""
+        """Stop watching a set, and forget its verdict."""
         calls.unwatch(self, name)
 
     def compare(
@@ -264,19 +266,19 @@ class Deployment:
     ) -> None:
         """Compare what is decided from now on with a policy that is fixed in advance; ``advantage`` is the result.
 
-        It needs a holdout, and rewards that are not lost: a ``default`` within the range if there are windows. Whatever
-        the truth is, if what the policy earns refutes certificates, nothing is certified any more.
+        It needs a holdout and, with windows, a ``default`` within the range, so that no reward is lost. It assumes no
+        model of rewards. If the earnings of the policy refute certificates, nothing is certified any more.
 
         Args:
             name: text.
             policy: the id of an action, or its row; "uniform"; or a function of the context and the ids offered (or
                 their rows) that returns an id, or None to leave the decision out. It is called before the draw.
-            reward_range: between which all rewards lie, by default the agent's; others are refused from now on.
+            reward_range: the range of all rewards, by default the agent's; others are refused from now on.
         """
         calls.compare(self, name, policy, reward_range)
 
     def advantage(self, name: str, alpha: float = 0.05) -> Advantage:
-        """What a compared policy would have earned above what was decided, per decision, without any model.
+        """How much more than the decisions made a compared policy would have earned, per decision, without any model.
 
         Decisions count in their order, once their rewards are final. Without windows, a decision without reward holds
         up those after it until it is forgotten. The interval holds at all times at once.
@@ -340,9 +342,9 @@ class Deployment:
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write everything to a file, from which ``Deployment.load`` goes on: pending decisions, time, log.
 
-        What was written is read again, with all checks of ``load``, before it takes the place of the old file. While
-        that is done, others may decide. A file that another deployment or process wrote is not replaced, unless this
-        one was loaded from it, or with ``replace``. It is for notebooks: what runs for long has a log (``log=``).
+        The new file is read again, with all checks of ``load``, before it replaces the old one; meanwhile others may
+        decide. A file that another deployment or process wrote is not replaced, unless this one was loaded from it, or
+        with ``replace``. Use it in notebooks; a deployment that runs for long should have a log (``log=``).
         """
         replace = check.flag("replace", replace)
         with self._files.lock:
@@ -374,7 +376,7 @@ class Deployment:
     ) -> Self:
         """The deployment of a log: its last sound snapshot and the events after it.
 
-        Its arguments are those of the constructor and of ``replay``; ``start`` is asked for if no snapshot is left.
+        Its arguments are those of the constructor and of ``replay``; ``start`` is used only if no snapshot is left.
         """
         made: Self = opening.opened(Maker(cls, agent, features, clock), log, sync, start)
         made._retention = opening.seconds("retention", retention)
@@ -387,7 +389,8 @@ class Deployment:
     def trim(self, before: float | datetime) -> int:
         """Blank contexts and vectors of decisions made before a datetime, or seconds since 1970; returns how many.
 
-        Vectors go only as far as the older of two snapshots; what was blanked cannot be replayed from the first event.
+        Vectors are blanked only up to the older of the two snapshots. A log with blanked vectors cannot be replayed
+        from its first event.
         """
         return opening.trim(self, before)
 

@@ -1,4 +1,4 @@
-"""An alarm for changes of the unknown parameter; it ever rings falsely with probability at most α.
+"""An alarm for changes of the unknown parameter; the probability that it ever rings falsely is at most α.
 
     learned rounds are cut into blocks of m = 100 d; in block j ≥ 2, after every 25 rounds:
     (G₁, b₁): Σ xxᵀ and Σ xr of all rounds before the block, (G₂, b₂): of the block's rounds so far, V_i = G_i + λI
@@ -13,10 +13,10 @@ with probability at most α/(j(j + 1)), and any block with at most α/2. R must 
 noise of a round must have mean 0 given the rounds learned before it, as it has if they are learned in the order of
 decisions; otherwise neither offers nor arrivals may depend on the noise of outstanding rewards.
 
-f is for directions that were never tried: rounding would explain any change by them. It is so small that S matters only
-if R is below about 1e-10 S. The minimum is one of least squares, with V_i = L_i L_iᵀ: rows L_i⁻¹(G_i | b_i) and √f I.
-They are reduced to a triangle by reflections, and what remains of b is the misfit: no difference of large numbers. All
-of it is compiled and runs on one thread.
+f is for directions that were never tried: without it, rounding could explain any change by them. It is so small that S
+matters only if R is below about 1e-10 S. The minimum is one of least squares, with V_i = L_i L_iᵀ: rows
+L_i⁻¹(G_i | b_i) and √f I. Reflections reduce them to a triangle, and what remains of b is the misfit, without
+differences of large numbers. All of it is compiled and runs on one thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What events do to a deployment, as lists of changes for ``unipac._atomic.commit``.
 
-Nothing here changes the deployment, and nothing here chooses. Calls and ``apply`` use the same functions, so a log
-leads to what the calls did. An event that the deployment cannot have written is a ``ValueError``.
+Functions here neither change the deployment nor choose anything. Calls and ``apply`` use the same functions, so a log
+leads to what the calls did. An event that the deployment cannot have written raises a ``ValueError``.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def compare(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
 
 
 def refute(d: Deployment, event: Mapping[str, Any]) -> list[Change]:
-    """A question refuted the assumptions, in logs of older versions."""
+    """Asking for bounds refuted the assumptions; only logs of older versions have this event."""
     return _refuted(d, True)
 
 
@@ -223,7 +223,7 @@ def _waiting(d: Deployment, key: Label) -> Entry:
 
 
 def _taught(d: Deployment, entry: Entry, value: float) -> list[Change]:
-    """The agent and the alarm learn a reward, unless nobody learns from it."""
+    """The agent and the alarms learn a reward, if the agent learns from its decision."""
     if entry.number is None:
         return []
     kept = d._alarm.after(entry.decision.action, value, entry.decision.seq)

@@ -22,14 +22,14 @@ from unipac.deployment.log import ANSWER as VALUES, reward_value
 REMEMBERED = 100_000
 """The number of closed ids that are remembered."""
 SLICE, BREATH = 256, 2e-4
-"""So many entries are made ready for a file at once, in about a millisecond; then others run for so many seconds."""
+"""How many entries are prepared for a file at once, which takes about a millisecond, and the seconds of pause after."""
 _FIRST = Decision._fields.index(VALUES[0])
 _VALUES = slice(_FIRST, _FIRST + len(VALUES))
-"""Where a decision has its numbers."""
+"""The fields of a decision that are numbers."""
 
 
 class Entry(NamedTuple):
-    """A decision, what was offered, and the reward; it never changes, another one takes its place."""
+    """A decision, what was offered, and the reward; it is immutable, and replaced when something changes."""
 
     decision: Decision
     body: bytes
@@ -50,7 +50,7 @@ _NUMBERS = struct.Struct("<Qd?").pack
 
 
 def chained(history: bytes, entry: Entry) -> bytes:
-    """The hash of all closed decisions, after one more: it takes in the hash before."""
+    """The hash of all closed decisions after one more, from the hash before and the entry."""
     value = entry.value
     told = _NUMBERS(entry.decision.seq, 0.0 if value is None else value, value is None)
     return hashlib.sha256(history + entry.body + told + repr(entry.decision.id).encode()).digest()
@@ -65,7 +65,7 @@ def first_ended(entries: Entries, now: float) -> tuple[Label, Entry] | None:
 
 
 def slices(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """All entries, some at a time: in between other threads run, which a thread that computes without end holds up."""
+    """All entries, some at a time, with pauses in which other threads run."""
     for begin in range(0, len(entries), SLICE):
         if begin:
             time.sleep(BREATH)
@@ -80,7 +80,7 @@ def own_number(entry: Entry) -> int | None:
 def saved(
     entries: Sequence[Entry], dim: int, number: Callable[[Entry], int | None] = own_number
 ) -> dict[str, NDArray[Any]]:
-    """Entries for a file, as arrays, one of which is JSON; ``number`` says what is written as that of an entry."""
+    """Entries for a file, as arrays, one of which is JSON; ``number`` gives the number to write for an entry."""
     texts, actions, values = [], [np.empty((0, dim))], [np.empty((0, len(VALUES)))]
     for part in slices(entries):
         rows = [_row(entry, number(entry)) for entry in part]

@@ -1,4 +1,4 @@
-"""Deployments in a file: the agent as agents are saved, around it what waits, what is remembered and the log."""
+"""Deployments in a file: the agent, as agents are saved; waiting and remembered decisions; and the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from unipac.deployment.past import check_past
 from unipac.features.maps import Features
 
 MANY = 100_000
-"""Beyond so many decisions ``save`` warns that a log would be better."""
+"""With more decisions than this, ``save`` warns that a log would be better."""
 
 
 def features_text(features: Features | None) -> str | None:
@@ -71,7 +71,7 @@ class Whole(NamedTuple):
 
     @classmethod
     def of(cls, d: Any, now: float | None = None) -> Self:
-        """The deployment as it is now, or at this time; others wait for a moment only."""
+        """The deployment as it is now, or at this time; its lock is held only while it is copied."""
         refuse_log(d)
         with d._lock:
             contents = Contents.of(d, holding.full(d._agent))
@@ -92,7 +92,7 @@ def described(found: Whole) -> tuple[dict[str, Any], Arrays]:
 
 
 def save(d: Any, path: str | os.PathLike[str], replace: bool) -> None:
-    """Write a deployment; its lock is held for a moment only."""
+    """Write a deployment; its lock is held only while it is copied."""
     if d._decided > MANY:
         words = f"save writes all of {d._decided:,} decisions again; Deployment(log=) appends each once"
         warn(words, UserWarning)
@@ -138,7 +138,7 @@ def _loaded(maker: Maker, told: Mapping[str, Any], held: Arrays) -> Any:
 
 
 def with_watches(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str, Any], Arrays]:
-    """A file as this version writes it: older ones have no watched sets, but questions, which are left out."""
+    """A file as this version writes it: older ones have questions instead of watched sets, which are left out."""
     if "settled" not in header:
         return {"comparisons": Comparisons().saved()[0], **header}, arrays
     new = {name: value for name, value in header.items() if name != "settled"}

@@ -1,7 +1,7 @@
 """A log in a folder: segments of lines, an index of closed decisions, snapshots; one process writes it at a time.
 
-Everything before ``_tail`` was written and checked. A write begins there, in one piece, and only then the tail moves.
-What a failed or interrupted write left after the tail is cut off, or read as records if it is whole.
+Everything before ``_tail`` was written and checked. A write begins at the tail, which moves only after the write is
+complete. What a failed or interrupted write left after the tail is read if its records are whole, and cut off if not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from unipac.deployment.segments import SHIFT, Segments
 from unipac.deployment.store import Found, Position, Record
 
 SEGMENT = 2**26
-"""A segment with so many bytes is full, and another one follows."""
+"""A segment with this many bytes is full, and another one follows."""
 INDEXED = 1000
 """The number of closed decisions that are put into the index at once."""
 SNAPSHOTS = 2
@@ -42,10 +42,10 @@ class Folder:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.closing: dict[Label, float | None] = {}
         self._places: dict[Label, int] = {}
-        self._blank: set[int] = set()  # segments of which nothing is left to blank
+        self._blank: set[int] = set()  # segments in which nothing is left to blank
         self._why = ""  # why it is closed
         self._dirty = False  # whether something was not synced
-        self._mutex = threading.RLock()  # the thread that syncs, and what changes files under it
+        self._mutex = threading.RLock()  # held by the thread that syncs, and by what changes files under it
         self._file = -1
         self._owner = disk.locked(self.path)
         try:
@@ -124,7 +124,7 @@ class Folder:
             self._begin_segment(self.position())
 
     def _cut(self, tail: Position) -> None:
-        """Remove what a failed write left; if that fails, it is written over or cut later."""
+        """Remove what a failed write left; if that fails, it is overwritten or cut later."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._file, tail.offset)
 
@@ -144,7 +144,7 @@ class Folder:
     # -- reading ---------------------------------------------------------------------------------------
 
     def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
-        """All records after an event, checked; the first reading ends where the log ends, and removes what was cut."""
+        """All records after an event, checked; the first reading sets the tail, and cuts off an incomplete record."""
         notes = self._tail is None
         for record, place in self._held.read(after, start):
             if notes and place >= 0 and record.kind == "decide" and record.id is not None:
@@ -161,7 +161,7 @@ class Folder:
             self._cut(self._tail)
 
     def reconcile(self) -> None:
-        """After an interrupt: whole records after the tail belong to the log, the rest is cut."""
+        """After an interrupt: take whole records after the tail into the log, and cut off the rest."""
         tail = self.position()
         for record, place in self._held.lines(tail.segment, tail, True):
             if record.kind == "decide" and record.id is not None:
@@ -180,7 +180,7 @@ class Folder:
     def _put_in_index(self, through: int) -> None:
         held = list(self.closing.items())
         rows = [(id_, self._places[id_], value) for id_, value in held if id_ in self._places]
-        with contextlib.suppress(sqlite3.Error):  # then they stay in memory, and it is tried again
+        with contextlib.suppress(sqlite3.Error):  # then they stay in memory until the next try
             self._index.add(rows, through)
             for id_, _ in held:
                 self.closing.pop(id_, None)
@@ -191,7 +191,7 @@ class Folder:
         return self._index.through()
 
     def index_anew(self) -> None:
-        """Empty the index; the log is read again, and what is closed then is put into it."""
+        """Empty the index, so that reading the log again fills it with the closed decisions."""
         self._index = self._index.emptied()
         self._tail = None
         self.closing.clear()
@@ -217,7 +217,7 @@ class Folder:
         with self._mutex, open(self._held.path_of(segment), "rb") as file:
             file.seek(offset)
             record = _decision(file.readline())
-            if record is None or record.id != id:  # something before it was blanked since, or it is damaged
+            if record is None or record.id != id:  # it was moved by blanking, or is damaged
                 file.seek(0)
                 record = next((one for line in file if (one := _decision(line)) and one.id == id), None)
             if record is None:
@@ -261,7 +261,7 @@ class Folder:
             yield int(path.stem.removeprefix("snapshot-")), path.read_bytes()
 
     def trim(self, before: float, through: int) -> int:
-        """Blank parts of decisions; the present segment is ended first if it has some of them."""
+        """Blank parts of decisions; if the last segment has some of them, a new segment is begun first."""
         self.ready()
         if trimming.has_older(self._held.path_of(self.segment), before):
             self.sync()

@@ -12,7 +12,7 @@ from unipac.deployment.deployment import Deployment
 def fold(
     events: Iterable[Mapping[str, Any]], *, start: Any = None, agent: type[Any] | None = None
 ) -> BanditAgent:
-    """The agent that a log leads to: what was released is learned in order, at the levels that were logged.
+    """The agent that a log leads to: released rewards are learned in order, at the logged levels.
 
     It is the agent of ``Deployment.replay(events)``.
 

@@ -1,7 +1,8 @@
-"""The agent of a deployment waits for the very decisions of the deployment: each is held once.
+"""The agent of a deployment shares its pending decisions with the deployment, so each is in memory once.
 
-The agent's ledger has, under numbers of its own, the ``Decision`` of the deployment, whose id is the user's. So before
-such an agent is copied, saved or compared, it is made bare (it waits for nothing) or full (for decisions of its own).
+The agent's ledger holds the ``Decision`` of the deployment, which has the user's id, under a number of its own. So
+before such an agent is copied, saved or compared, it is made bare (it waits for nothing) or full (it waits for
+decisions with ids of its own).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from unipac.bandits.protocol.records import Decision
 
 
 def _with(agent: Any, ledger: Ledger) -> Any:
-    """The same agent with another ledger, which may be read but must not learn."""
+    """The same agent with another ledger; the result may be read but must not learn."""
     other = object.__new__(type(agent))
     other.__dict__.update(agent.__dict__)
     other._ledger = ledger
@@ -27,7 +28,7 @@ def _with(agent: Any, ledger: Ledger) -> Any:
 
 
 def bare(agent: BanditAgent) -> BanditAgent:
-    """The agent without what it waits for; decisions are counted as before."""
+    """The agent without pending decisions; it still counts them."""
     held, ledger = agent._ledger, Ledger()
     ledger.counted, ledger.sound = held.rounds, held.consistent
     ledger.surplus = held.surplus + len(held.pending)
@@ -47,13 +48,13 @@ def full(agent: BanditAgent) -> BanditAgent:
 
 
 def share(agent: BanditAgent, entries: Mapping[Any, Any]) -> None:
-    """Let an agent that waits for decisions of its own wait for the decisions of entries with the same numbers."""
+    """Replace the pending decisions of a full agent by those of the entries with the same numbers."""
     taught = (entry for entry in entries.values() if entry.number is not None)
     agent._ledger.pending.update((entry.number, entry.decision) for entry in taught)
 
 
 def fill(agent: BanditAgent, decisions: Iterable[Decision], late: int) -> list[int]:
-    """Let a bare agent wait for decisions, the first ``late`` of which were overtaken; returns their numbers."""
+    """Let a bare agent wait for decisions; younger rewards have overtaken the first ``late``. Returns their numbers."""
     ledger = agent._ledger
     ledger.take_new_ids()
     numbers = []
@@ -70,7 +71,7 @@ def fill(agent: BanditAgent, decisions: Iterable[Decision], late: int) -> list[i
 
 
 def decided(agent: BanditAgent, decision: Decision) -> tuple[int | None, list[Change]]:
-    """The number of a decision and what it changes; the number is None if it was drawn, as nobody learns from it."""
+    """The number of a decision, and what it changes; holdout decisions have None, as the agent does not learn them."""
     ledger = agent._ledger
     number = ledger.next_id
     changes: list[Change] = [(setattr, ledger, "next_id", number + 1)]

@@ -1,4 +1,4 @@
-"""Closed decisions of a log by id: where they are, and their rewards. It can always be made again from the log."""
+"""An index of closed decisions by id: their places in the log, and rewards. It can always be rebuilt from the log."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ WORD = 2**64 - 1
 SHIFT = 64 - 27
 MIX = 0x9E3779B97F4A7C15
 MOST = 10_000_000
-"""With more ids than this, the filter would let too many pass, and take too long to fill."""
+"""With more ids than this there is no filter: it would let too many pass, and take too long to fill."""
 
 
 def _key(id_: Label) -> Any:
-    """What SQLite takes: its integers have 63 bits, its text no half characters."""
+    """An id as SQLite accepts it: its integers have at most 63 bits, its text no halves of surrogate pairs."""
     if isinstance(id_, int):
         return id_ if id_ < LARGEST else f"{id_}".encode()
     return id_ if id_.isascii() else id_.encode(errors="surrogatepass")
 
 
 class Index:
-    """A table beside the segments; a crash of the machine may destroy it, then it is made anew."""
+    """A table beside the segments; if a crash of the machine destroys it, it is rebuilt."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._open()
         self._filter: bytearray | None = bytearray(BITS // 8)
-        """A bit is set for each id, so most unknown ids need no look at the table."""
+        """One bit is set for each id, so that most unknown ids need no look at the table."""
         if (
             self.db.execute("select count(*) from (select 1 from closed limit ?)", (MOST + 1,)).fetchone()[0]
             > MOST
@@ -82,12 +82,12 @@ class Index:
         return cls(path)
 
     def emptied(self) -> Index:
-        """An empty one in its place."""
+        """A new empty index in its place."""
         self.close()
         return self._anew(self.path)
 
     def through(self) -> int:
-        """The last event up to which all closed decisions are here; −1 if that is not known."""
+        """The last event up to which the index has all closed decisions; −1 if unknown."""
         try:
             row = self.db.execute(
                 "select value from about where name = ?", (f"through {VERSION}",)
@@ -105,7 +105,7 @@ class Index:
             self.db.execute("insert or replace into about values(?, ?)", (f"through {VERSION}", through))
 
     def move(self, moved: Iterable[tuple[Label, int, int]]) -> None:
-        """Decisions are at another place now: (id, place before, place after)."""
+        """Note that decisions have moved: (id, place before, place after)."""
         with self._transaction():
             rows = ((after, _key(id_), before) for id_, before, after in moved)
             self.db.executemany("update closed set place = ? where id = ? and place = ?", rows)

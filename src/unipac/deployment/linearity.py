@@ -1,22 +1,22 @@
-"""An alarm for rewards that are not linear within ζ; it ever rings falsely with probability at most α.
+"""An alarm for rewards that are not linear within ζ; the probability that it ever rings falsely is at most α.
 
     z_t = (1, x_t/L, products of two entries of x_t/L, their cubes), a function of the action taken
     V = I + Σ zzᵀ, G = Σ zxᵀ, b = Σ zr; after every max(25, length of z) rounds, n in all:
     T² = min_θ ‖b − Gθ‖²_{V⁻¹} + f‖θ‖²
-    ζ ≥ [√(T² − fS²) − R √(log det V + 2 log(1/α))] / √n          alarm if this exceeds the ζ that was told
+    ζ ≥ [√(T² − fS²) − R √(log det V + 2 log(1/α))] / √n          alarm if this exceeds the agent's ζ
 
 If r_t = ⟨μ*, x_t⟩ + ζ_t + η_t, then b − Gμ* = Σ zη + Σ zζ_t. The first part has ‖Σ zη‖²_{V⁻¹} ≤ R² [log det V + 2
 log(1/α)] at all times at once with probability 1 − α (Abbasi-Yadkori, Pál and Szepesvári 2011, Theorem 1), whatever the
-policy; the second has a norm of at most ζ√n, as V is at least Σ zzᵀ. The event does not contain ζ. So the bound on ζ
-holds for all rounds at once, for whatever is the least ζ within which rewards are linear, and an alarm may be asked
-about any ζ. R must bound the noise, S the norm of μ*, and rounds must come in the order of decisions, or with delays
-that do not depend on rewards.
+policy; the second has a norm of at most ζ√n, as V is at least Σ zzᵀ. The event does not depend on ζ. So the bound holds
+for all rounds at once for the least ζ within which rewards are linear, and it may be compared with any ζ. R must bound
+the noise, S the norm of μ*, and rounds must come in the order of decisions, or with delays that do not depend on
+rewards.
 
-No alarm is no evidence of linearity: there may be too few rounds, or a misfit that these vectors z do not show. All
-products are taken up to ``MOST_PAIRED`` columns, else the squares alone. f is for directions that were never tried, as
-in ``drift``.
+That no alarm rings is no evidence of linearity: there may be too few rounds, or a misfit that these vectors z do not
+show. Up to dimension ``MOST_PAIRED`` z has all products of two entries, beyond it only their squares. f is for
+directions that were never tried, as in ``drift``.
 
-Rounds wait until it is time for a test. ``add`` is the one kernel: it adds them to the sums of an alarm, and tests.
+Rounds are collected until a test is due. Then the kernel ``add`` adds them to the sums of the alarm, and tests.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from unipac._atomic import Change
 from unipac._jit import jit
 
 EVERY = 25
-"""No fewer rounds are between two tests."""
+"""The least number of rounds between two tests."""
 MOST_PAIRED = 8
 """Up to this dimension all products of two entries are used."""
 FLOOR = 1e-24
 """f, relative to the mean squared entry of G, and at least that of 1."""
 ROUNDING = 1e-9
-"""Relative to ‖b‖_{V⁻¹}: less is no misfit."""
+"""A misfit smaller than this, relative to ‖b‖_{V⁻¹}, counts as rounding."""
 COUNT, ALARM, LEAST, SEQ, STATISTIC, THRESHOLD = range(6)
-"""Entries of ``Sums.last``: rounds; 1 if the alarm rang; the largest bound on ζ so far; the event at which it rang, and
-T and R √(...) + ζ√n then, or at the last test."""
+"""Entries of ``Sums.last``: rounds; 1 if the alarm rang; the largest bound on ζ so far; the event at which it rang; T
+and R √(...) + ζ√n at the last test."""
 
 
 class Rules(NamedTuple):
@@ -69,13 +69,13 @@ class Sums(NamedTuple):
     last: Array
     """(6,)."""
     X: Array
-    """(m, d): the rounds since the last test, as many as ``last`` tells."""
+    """(m, d): the rounds since the last test are the first ones, n mod m of them."""
     y: Array
     """(m,)."""
 
 
 def length(dim: int) -> int:
-    """D, that of z."""
+    """D, the length of z."""
     return 1 + 2 * dim + (dim * (dim + 1) // 2 if dim <= MOST_PAIRED else dim)
 
 
@@ -145,7 +145,7 @@ def misfit(sums: Sums, floor: float, room: Array) -> tuple[float, float, float]:
 
 @jit
 def add(sums: Sums, rules: Rules, seq: int) -> None:
-    """Add the rounds that wait, the last of which came with event ``seq``, and test."""
+    """Add the collected rounds, the last of which has event ``seq``, and test."""
     D, d = sums.cross.shape
     z = np.empty(D)
     for k in range(sums.y.size):
@@ -287,13 +287,13 @@ class Alarm:
 
 
 def last_misspecification(agent: Any) -> float:
-    """The largest ζ that an agent was told: what it claims in the end; claims under smaller ones are provisional."""
+    """The largest ζ of an agent, under which its claims are final; claims under smaller ones are provisional."""
     zetas = agent.parameters.get("misspecification", 0.0)
     return float(zetas[-1] if isinstance(zetas, tuple) else zetas)
 
 
 def alarm_for(agent: Any, alpha: float) -> Alarm:
-    """A new alarm under the assumptions of an agent, the last ζ that it was told; without noise it watches nothing."""
+    """A new alarm under the assumptions of an agent and its largest ζ; without a noise scale it watches nothing."""
     zeta = last_misspecification(agent)
     noise, norm = getattr(agent, "noise", 0.0), getattr(agent, "norm", 1.0)
     return Alarm(agent.dim, noise, alpha, norm, agent.action_norm, zeta)

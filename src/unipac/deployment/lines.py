@@ -2,9 +2,9 @@
 
     crc32 <tab> chain <tab> rest <tab> context <tab> vectors <newline>
 
-The chain after a record is the SHA-256 of the chain before it, the digests of context and vectors, and the rest; a line
-has its first 8 bytes. So a record that was changed, left out or moved does not fit, and a part can be blanked without
-harm to the chain. None of the parts has a tab or an end of line: JSON escapes them.
+The chain after a record is the SHA-256 of the chain before it, the digests of context and vectors, and the rest; the
+line holds its first 8 bytes. So a changed, missing or moved record is noticed, while a part can be blanked without
+breaking the chain. No part contains a tab or an end of line, since JSON escapes them.
 """
 
 from __future__ import annotations

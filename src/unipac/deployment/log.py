@@ -10,16 +10,16 @@
     {"seq", "kind": "ask", "verdicts", "refutes", "at"}    {"seq", "kind": "unwatch", "name", "at"}
     {"seq", "kind": "compare", "name", "policy", "reward_range", "at"}
 
-``vectors`` of a decision is null where features, context and ids tell them, or ``items``, the features of the actions.
-``hash`` is that of all vectors and ids offered: by it a repeated call is recognised. ``policies`` are what functions
-that are compared would have taken, by name the row or null. ``misspecification`` is the ζ under which the certificate
-holds, if it is not 0. ``through`` is the number of the decision whose window has
-ended. ``ask`` comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row,
-certificate]. ``refutes`` says that the bounds of watched actions refute the assumptions. Times are those of the
-deployment; ``wall`` is the clock on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where
-nothing was waited for, and ``{"kind": "refute"}`` for a refutation.
+``vectors`` of a decision is null if the features determine them from the context and the ids, or from ``items``, the
+features of the actions. ``hash`` is that of all offered vectors and ids; it identifies repeated calls. ``policies`` has
+for each compared function, by name, the row that it would have taken, or null. ``misspecification`` is the ζ under
+which the certificate holds, if it is not 0. ``through`` is the number of the decision whose window has ended. ``ask``
+comes after every 25 learned rounds if a set is watched; its verdicts, by name, are [id, row, certificate]. ``refutes``
+says that the bounds of watched actions refute the assumptions. Times are those of the deployment; ``wall`` is the clock
+on the wall, and never used. Logs of older versions have no ``hash``, no ``at`` where nothing was waited for, and
+``{"kind": "refute"}`` for a refutation.
 
-Inside, a decision is a ``Decided``, whose arrays are shared; everything else is the dict itself.
+In memory, a decision is a ``Decided``, whose arrays are shared; every other event is the dict itself.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Decided(NamedTuple):
     offered: Sequence[Any]
     """Ids of the actions, or their rows."""
     vectors: Array | None
-    """(n, d); None where features tell them."""
+    """(n, d); None if the features determine them."""
     hash: bytes | None
-    """Of all vectors and ids; None in logs of older versions."""
+    """The hash of all vectors and ids; None in logs of older versions."""
     items: Sequence[Any] | None = None
-    """The features of the actions, where these and the context tell the vectors."""
+    """The features of the actions, if these and the context determine the vectors."""
     policies: dict[str, int | None] | None = None
-    """What compared policies that are functions would have taken, by row; None if there are none."""
+    """The rows that compared functions would have taken, by name; None if there are none."""
 
     @property
     def kind(self) -> str:
@@ -109,7 +109,7 @@ def spec_event(agent: Any, fresh: bool, features: str | None, **settings: Any) -
 
 
 def hash_of(X: Array, labels: Sequence[Any] | None) -> bytes:
-    """The hash by which repeats are recognised."""
+    """The hash that identifies repeated calls."""
     return hashlib.blake2b(X.tobytes() + repr(labels).encode(), digest_size=16).digest()
 
 

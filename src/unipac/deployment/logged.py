@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def append(d: Deployment, *events: Event) -> None:
     """Write unwritten events, then these.
 
-    If something is raised after the mark is set, the next call finds out whether they are in the log.
+    If an interrupt comes after ``_behind`` is set, the next call finds out whether they are in the log.
     """
     store: Any = d._store
     encoded, segment = d._encoder.records, store.segment

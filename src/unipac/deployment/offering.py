@@ -1,4 +1,4 @@
-"""What is offered in a decision, and what the decision says of an action that was drawn at random."""
+"""What a decision offers, and the holdout: actions drawn at random, and the decisions for them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offer(
     exclude: Collection[Label],
     written: bool,
 ) -> Offer:
-    """What is offered in a decision; ``written`` if the log has the features, which then give the vectors again."""
+    """What a decision offers; ``written``: the log has the feature map, which then gives the vectors again."""
     if features is not None:
         given = actions
         if written and is_frame(actions):
@@ -79,14 +79,14 @@ def drawn(holdout: float, seed: int, number: int, n: int) -> int | None:
 
 
 def propensity(holdout: float, n: int, chosen: int, taken: int | None) -> float:
-    """The probability with which one of n actions was taken; None is the one that the agent chose."""
+    """The probability of the action taken, one of n; ``taken`` is None if it is the agent's choice."""
     if holdout == 0.0:
         return 1.0
     return (1.0 - holdout) * (taken is None or taken == chosen) + holdout / n
 
 
 def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decision) -> Decision:
-    """A decision for an action that the agent did not choose, by the agent's bounds."""
+    """A decision for a drawn action, with the agent's bounds on it."""
     mean, width, ucb, lcb = agent._clipped(X)
     certificate = math.nan
     if choice.certified:
@@ -99,7 +99,7 @@ def looked_up(agent: BanditAgent, X: Array, labels: Any, k: int, choice: Decisio
 
 
 class Chosen(NamedTuple):
-    """A choice that is not yet made."""
+    """A choice that is prepared but not yet made."""
 
     told: Decision
     """The agent's choice, or an action that was drawn; its id is that of the agent's choice."""

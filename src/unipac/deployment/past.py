@@ -1,4 +1,4 @@
-"""What the log of a deployment leads to: a file is refused if the rest of it is something else."""
+"""Replay the log of a file, without the agent: the file is refused if the rest of it does not agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unipac.deployment.drift import Alarm, alarm_for
 from unipac.deployment.entries import REMEMBERED, Entry
 
 SUMS = 1e-9
-"""The relative difference by which sums of the alarm may differ: older versions added in another order."""
+"""Sums of the alarm may differ by this relative amount: older versions added in another order."""
 
 
 def check_past(d: Any) -> None:
@@ -40,7 +40,7 @@ class _Known:
 
 
 class _Past:
-    """What waits, what is closed and what was learned, by the events so far."""
+    """The waiting and closed decisions, and how much was learned, after the events so far."""
 
     def __init__(self, d: Any) -> None:
         self.d = d
@@ -50,7 +50,7 @@ class _Past:
         self.decided = self.learned = 0
         self.fresh = False
         self.verdicts: dict[str, Any] = {}
-        """What is watched, with the verdict if there is one."""
+        """The watched sets by name, each with its verdict or None."""
         self.time = 0.0
         self.comparisons = Comparisons()
         self.alarm: Alarm = alarm_for(d._agent, d._settings.drift)
@@ -119,7 +119,7 @@ class _Past:
         sound = 0 <= taken < n and event["holdout"] is (drawn is not None) and drawn in (None, taken)
         if d._agent.draws:
             sound = sound and propensity is None
-        else:  # the agent may have chosen what was drawn, or not
+        else:  # the drawn action may also be the agent's choice, or not
             allowed = {offering.propensity(d.holdout, n, chosen, drawn) for chosen in (taken, -1)}
             sound = sound and propensity in allowed and (drawn is not None or propensity == max(allowed))
         check.require(sound, "propensity", "that of the seed and the number of the decision", propensity)
@@ -141,7 +141,7 @@ class _Past:
             self.line.learn(x, value, seq)
 
     def check(self) -> None:
-        """Refuse a deployment that holds something else."""
+        """Refuse a deployment that does not agree with its log."""
         d = self.d
         check.require(d._decided == self.decided, "decided", f"{self.decided}, as in the log", d._decided)
         check.require(d._uptime.time >= self.time, "time", "that of the last event, or later", d._uptime.time)
@@ -181,7 +181,7 @@ class _Past:
         check.require(same, "linearity", "the alarm that the log leads to", self.d.linearity)
         numbers, sums = self.d._alarm.saved()
         found, right = self.alarm.saved()
-        if numbers["last"][0]:  # it takes no more rounds; an older version may have rung earlier
+        if numbers["last"][0]:  # it takes no more rounds; in older versions it may have rung earlier
             return
         same = numbers["last"][0] == found["last"][0] and all(
             numbers[name] == found[name] for name in ("block", "inside", "filled")

@@ -1,8 +1,8 @@
 """Events as records of a store, and back.
 
-A decision is JSON without what is long or personal. Vectors are base64 of little-endian float64: the one taken, and
-those offered if features do not tell them. Actions that are offered again and again are a record of their own, written
-once per segment (kind ``actions``, no event) and named by their hash after that.
+The JSON of a decision leaves out what is long or personal. Vectors are base64 of little-endian float64: the one taken,
+and those offered unless the features determine them. Actions that are offered repeatedly get a record of their own,
+written once per segment (kind ``actions``, no event); decisions then name them by their hash.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from unipac.deployment.log import Decided, Event, decision_of, policies_of
 from unipac.deployment.store import Record
 
 SHORT = 64
-"""Ids that take fewer bytes are written with each decision."""
+"""Lists of ids that take fewer bytes than this are written with each decision."""
 SEEN = 1000
-"""The number of offers that are remembered; an older one is written anew when it comes again."""
+"""The number of offers that are remembered; an older one counts as new when it comes again."""
 
 LITTLE = np.dtype("<f8")
 
@@ -54,7 +54,7 @@ class Encoder:
         self.known: set[bytes] = set()
         """Hashes of offers that are in the segment."""
         self.seen: OrderedDict[bytes, None] = OrderedDict()
-        """Hashes of offers that came once."""
+        """Hashes of offers that came before."""
         self.ids: tuple[Any, bytes | None] = ((), None)
         """The ids of the last decision, and their name if they are long."""
 

@@ -1,4 +1,4 @@
-"""The segments of a log, to be read: also while another process writes them."""
+"""Read the segments of a log, even while another process writes them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from unipac.deployment import disk, lines
 from unipac.deployment.store import Position, Record
 
 SHIFT = 40
-"""A place is the number of a segment, shifted, and the offset in it."""
+"""A place is the number of a segment, shifted by this many bits, plus the offset in it."""
 NOWHERE = -1
 
 
 class Segments:
-    """Files of lines in a folder; what does not fit is refused with its place."""
+    """Files of lines in a folder; errors name the place of a line that does not fit."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.numbers = disk.segments(folder)
         self.reached = Position(-1, 0, 0, lines.BEGIN)
-        """Where the last reading has come to."""
+        """The position that the last reading has reached."""
 
     def path_of(self, number: int) -> Path:
         """The file of a segment."""
@@ -36,7 +36,7 @@ class Segments:
     def read(self, after: int, start: Position | None = None) -> Iterator[tuple[Record, int]]:
         """Records with their places, from a position or the segment of an event on.
 
-        First come the actions that the segment names before the position, which are at no place.
+        First come the records of actions that the segment has before the position; their place is ``NOWHERE``.
         """
         position = self._before(after) if start is None else self._found(start)
         for record in self._offers_before(position):
@@ -47,7 +47,7 @@ class Segments:
             position = self.reached._replace(segment=segment + 1, offset=0)
 
     def _found(self, known: Position) -> Position:
-        """A position of a snapshot, which lies elsewhere if something before it was blanked since."""
+        """The position of a snapshot in the present file: blanking may have moved it."""
         if known.segment not in self.numbers:
             raise self.refused(known.segment, known.offset, "it is not there")
         with open(self.path_of(known.segment), "rb") as file:
@@ -58,7 +58,7 @@ class Segments:
                     if not line.endswith(b"\n") or lines.read(line, known.chain):
                         return known
                 except ValueError:
-                    pass  # that may be, or it is damaged: then what follows says where
+                    pass  # the position has moved, or the log is damaged: the search below finds out
             file.seek(0)
             _, seq, chain = self._begun(known.segment, file.readline())
         begin = Position(seq, known.segment, 0, chain)
@@ -98,7 +98,7 @@ class Segments:
                         raise self.refused(position.segment, file.tell() - len(line), str(error)) from None
 
     def lines(self, segment: int, start: Position, last: bool) -> Iterator[tuple[Record, int]]:
-        """The records of a segment from a position on, with their places, without one that is cut at the very end."""
+        """The records of a segment from a position on, with their places; a last record that was cut is left out."""
         chain, offset, seq = start.chain, start.offset, start.seq
         with open(self.path_of(segment), "rb") as file:
             if offset == 0:

@@ -31,7 +31,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def told(cls, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings of a log; older ones have no alarm of linearity."""
+        """The settings of a log; older logs have no alarm of linearity."""
         return {name: spec.get(name, 0.0) if name == "linearity" else spec[name] for name in cls._fields}
 
 

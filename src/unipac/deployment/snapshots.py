@@ -1,4 +1,4 @@
-"""Snapshots: all of a deployment but its log, at one event; and the digest of it."""
+"""Snapshots: a deployment at one event, without its log; and its digest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from unipac.deployment.deployment import Deployment
 
 STORED = ("format", "version", "places", "position")
-"""What only a file has."""
+"""Entries that only a file has; the digest leaves them out."""
 UNTAUGHT, TAUGHT = None, 0
-"""In place of the number of a decision in the agent, which other processes draw anew."""
+"""What stands for the number of a decision in the agent, which differs between processes."""
 
 
 class Snapshot(NamedTuple):
@@ -24,7 +24,7 @@ class Snapshot(NamedTuple):
 
     contents: Contents
     number: int
-    """Decisions of the agent so far."""
+    """The number of the agent's decisions so far."""
     place: Callable[[int], float]
     newest: float
     at: float
@@ -43,7 +43,7 @@ class Snapshot(NamedTuple):
         return sum(self.place(number) < self.newest for number in taught)
 
     def told(self) -> tuple[dict[str, Any], Arrays]:
-        """Header and arrays, without what is drawn anew in every process."""
+        """Header and arrays, without the numbers that differ between processes."""
         header, arrays = self.contents.told(lambda entry: UNTAUGHT if entry.number is None else TAUGHT)
         header |= {
             "kind": "snapshot", "number": self.number, "late": self._late(), "at": self.at, "spec": self.spec,
@@ -57,14 +57,14 @@ def digest(found: Snapshot) -> str:
 
 
 def digest_of(header: Mapping[str, Any], arrays: Arrays) -> str:
-    """The same, of a snapshot that may come from a file."""
+    """The digest of a snapshot that may come from a file."""
     header, arrays = _current(header, arrays)
     told = {name: value for name, value in header.items() if name not in STORED}
     return hashlib.sha256(storage.digest(told, arrays).encode()).hexdigest()
 
 
 def _current(header: Mapping[str, Any], arrays: Arrays) -> tuple[Mapping[str, Any], Arrays]:
-    """As this version writes it; what does not come from a file is so."""
+    """The snapshot as this version writes it; one that does not come from a file is unchanged."""
     return versions.current(header, arrays) if "version" in header else (header, arrays)
 
 

@@ -1,4 +1,4 @@
-"""Where the events of a deployment go: one small interface, whatever lies beneath."""
+"""The interface of a store, which keeps the events of a deployment."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from unipac._actions import Label
 
 
 class Record(NamedTuple):
-    """An event for a store, in three parts; of the last two, what is personal can be blanked."""
+    """An event for a store, in three parts; the last two can be blanked, as they may be personal."""
 
     seq: int
     kind: str
     id: Label | None
-    """That of a decision, in its ``decide`` event."""
+    """The id of the decision, only in its ``decide`` event."""
     wall: float | None
     """Seconds since 1970 at a decision."""
     rest: bytes
@@ -43,7 +43,7 @@ class Position(NamedTuple):
     segment: int
     offset: int
     chain: bytes
-    """What the next record follows on."""
+    """The chain that the next record continues."""
 
 
 @runtime_checkable
@@ -51,27 +51,27 @@ class Store(Protocol):
     """An append-only log of one writer; errors of the system are ``OSError`` and leave the log as it was."""
 
     closing: dict[Label, float | None]
-    """Closed decisions with their rewards: a deployment writes them here, and ``find`` must know them."""
+    """Closed decisions with their rewards: the deployment adds them here, and ``find`` must find them."""
     segment: int
-    """A number; when it changes, what is named by a hash is written anew."""
+    """A number; when it changes, the deployment writes the actions named by hashes again."""
 
     def ready(self) -> None:
         """Raise if the log is closed."""
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records, all or none; they are read again after a crash of the process. Raise if the log is closed."""
+        """Write records, all or none, so that they survive a crash of the process. Raise if the log is closed."""
 
     def sync(self) -> None:
         """Bring what was appended to the disk itself; if that fails, the log is closed."""
 
     def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
-        """The records of all events after this one (−1: all), checked; perhaps from a position that lies before.
+        """The records of all events after this one (−1: all), checked; ``start`` may name a position to start from.
 
         The records of actions that these events name come as well. A new store is read to its end before it is written.
         """
 
     def reconcile(self) -> None:
-        """After an interrupted ``append``: its records are there, all or none."""
+        """After an interrupted ``append``, make sure that its records are there, all or none."""
 
     def find(self, id: Label) -> Found | None:  # noqa: A002
         """The closed decision of this id, if there is one."""
@@ -80,19 +80,19 @@ class Store(Protocol):
         """The last event up to which ``find`` knows all closed decisions by itself."""
 
     def index_anew(self) -> None:
-        """Forget what was closed: the log is read from its beginning, and ``closing`` filled again."""
+        """Forget all closed decisions: then the log is read from its beginning, and ``closing`` is filled again."""
 
     def flush(self) -> None:
-        """Keep what is in ``closing``."""
+        """Put all of ``closing`` into the index."""
 
     def position(self) -> Position:
         """Where the log ends."""
 
     def places(self) -> dict[Label, int]:
-        """For all decisions that wait, and perhaps others, what the store needs to find them again."""
+        """For all waiting decisions, and perhaps others, the places by which the store finds them again."""
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
-        """These decisions wait, at this position; what is read from there on is noted by the store itself."""
+        """Take the places of the decisions that wait at this position; ``read`` notes those of later ones itself."""
 
     def keep(self, snapshot: bytes, position: Position) -> None:
         """Keep a snapshot of the deployment at a position, and perhaps drop older ones."""
@@ -101,10 +101,10 @@ class Store(Protocol):
         """The snapshots that are kept, newest first, each with the number of its last event."""
 
     def trim(self, before: float, through: int) -> int:
-        """Blank contexts and offered vectors of decisions before a time, and vectors taken up to an event; how many."""
+        """Blank contexts of decisions before a time, and vectors of those up to an event; returns how many."""
 
     def leave(self, why: str) -> None:
-        """Write nothing any more; whoever tries gets this reason."""
+        """Stop writing; later writes raise an error with this reason."""
 
     def shut(self) -> None:
         """Sync, and let another writer take over."""

@@ -24,7 +24,8 @@ def trim(path: Path, before: float, through: int) -> tuple[int, int, list[tuple[
     """Blank contexts of decisions before a time, and their vectors up to an event.
 
     Returns:
-        how many decisions lost something; how many still have something; of all that moved (id, offset before, after).
+        How many decisions were blanked; how many still hold a context or vectors; and for each decision that moved,
+        (id, offset before, offset after).
     """
     count, left_over, made = 0, 0, []
     moved: list[tuple[Label, int, int]] = []

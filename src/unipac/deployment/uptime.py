@@ -22,7 +22,7 @@ class Uptime:
     def now(self, at: float | None = None, name: str = "at") -> tuple[float, float]:
         """The time, and what the clock says; nothing changes. With ``at``, the time is ``at``, which may be ahead."""
         mark = self.clock()
-        if not (type(mark) is float and -LATEST < mark < LATEST):  # the usual case takes no further check
+        if not (type(mark) is float and -LATEST < mark < LATEST):  # the usual case needs no further check
             mark = check.real("clock", mark)
         time = self.time + (mark - self.mark if mark > self.mark else 0.0)
         if at is not None:
@@ -33,9 +33,9 @@ class Uptime:
         return time, mark
 
     def moved(self, now: tuple[float, float]) -> tuple[Change, ...]:
-        """The changes after which this was the last call."""
+        """The changes that make this the time of the last call."""
         return (setattr, self, "time", now[0]), (setattr, self, "mark", now[1])
 
     def __copy__(self) -> Uptime:
-        """The same time, which goes on by itself."""
+        """A copy that starts from the same time, and advances by itself."""
         return Uptime(self.clock, self.now()[0])

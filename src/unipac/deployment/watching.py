@@ -1,9 +1,10 @@
 """Verdicts on sets of actions: which action is within ε of the best; a verdict, once reached, is kept.
 
-The bounds hold at all times at once, so one may look as often as one likes. Watched sets are looked at when the watch
+The bounds hold at all times at once, so one may look as often as one likes. A watched set is looked at when the watch
 begins and after every 25 learned rounds: the new bounds of its actions are intersected with the earlier ones. The
 verdict is the first action whose lower bound is within ε of the largest upper bound. With probability 1 − δ all bounds
-hold, and then all verdicts on all sets are right. A set with a verdict is not looked at any more.
+hold, and then all verdicts on all sets are right. After its verdict, a set is looked at again only if the agent moves
+on to another ζ.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Settled(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """A set of actions, its bounds so far and the verdict; it never changes, another one takes its place."""
+    """A set of actions, its bounds so far and the verdict; it is immutable, and replaced when something changes."""
 
     X: Array
     labels: tuple[Any, ...] | None
@@ -69,11 +70,11 @@ class Watch(NamedTuple):
         return cls(X, labels, eps, np.full(len(X), np.inf), np.full(len(X), -np.inf), None, zeta)
 
     def same(self, other: Watch) -> bool:
-        """Whether both ask the same."""
+        """Whether both watch the same actions with the same ε."""
         return self.eps == other.eps and self.labels == other.labels and np.array_equal(self.X, other.X)
 
     def cut(self, agent: BanditAgent) -> tuple[Watch, bool]:
-        """The set with the bounds of now, and whether these refute the assumptions."""
+        """The set with its present bounds, and whether these refute the assumptions."""
         bounds, refuted = seen(agent, self.X)
         if refuted or not agent.consistent:
             return self, refuted
@@ -116,7 +117,7 @@ Watches = dict[str, Watch]
 
 
 def looked(agent: BanditAgent, watches: Watches) -> tuple[Watches, bool]:
-    """The sets without a verdict with the bounds of now, and whether these refute the assumptions."""
+    """The sets without a valid verdict, with their present bounds, and whether these refute the assumptions."""
     cut: Watches = {}
     for name, watch in watches.items():
         if watch.verdict is None or not watch.holds(agent):
@@ -132,7 +133,7 @@ def assumed(agent: BanditAgent) -> float:
 
 
 def is_due(agent: BanditAgent, watches: Watches, asked: int) -> bool:
-    """Whether watched sets must be looked at: so many rounds were learned since ``asked`` of them."""
+    """Whether watched sets must be looked at: ``EVERY`` rounds were learned since there were ``asked`` of them."""
     if not watches or agent.rounds - asked < EVERY or not agent.consistent:
         return False
     return any(watch.verdict is None or not watch.holds(agent) for watch in watches.values())

@@ -124,7 +124,7 @@ class WorkerError(Exception):
 class _Worker(NamedTuple):
     process: BaseProcess
     connection: Connection
-    """The system closes it when the process ends, so a reader notices."""
+    """The system closes the connection when the process ends, so a reader notices."""
 
 
 class Processes:
@@ -170,7 +170,7 @@ def _started() -> _Worker:
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_serve, args=(theirs,))
     try:
-        with _environment(ONE_THREAD):  # the process inherits it
+        with _environment(ONE_THREAD):  # the process inherits these variables
             process.start()
     except OSError as error:
         raise EngineError(f"cannot start a worker: {error.strerror or error}") from None

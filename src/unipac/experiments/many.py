@@ -1,7 +1,7 @@
 """Cells that differ in the seed alone, played all at once by ``unipac.play_many``.
 
-Rounds of ``play_many`` are drawn in another way than those of ``play``. So a folder has cells of the one kind or of the
-other, and its experiment says which: ``Spec.at_once``.
+``play_many`` draws its rounds in another way than ``play``. So all cells of a folder are of one kind, and its
+experiment says of which: ``Spec.at_once``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unipac.many.run import missing
 DEVICES = {"many": "cpu", "cuda": "cuda"}
 """The engines that play seeds at once, and where."""
 AT_ONCE = {"cpu": 2 * 10**6, "cuda": 2 * 10**9}
-"""So many rounds are played between two looks at the progress."""
+"""How many rounds are played between two updates of the progress."""
 NOT_TOLD = [
     "reward",
     "certified_regret",
@@ -39,7 +39,7 @@ NOT_TOLD = [
     "levels",
     "mistakes",
 ]
-"""What ``play_many`` does not tell of a checkpoint; of most it tells the end."""
+"""The columns that ``play_many`` does not give at checkpoints; of most it gives the value at the end."""
 
 
 class Pair(NamedTuple):

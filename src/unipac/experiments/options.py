@@ -115,7 +115,7 @@ class Options:
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _MERGED}
         kept = {name: value for name, value in own.items() if value is not None}
         each = {name: dict(table) for name, table in other.each.items()}
-        for table in each.values():  # a general option here overrides one for a single figure there
+        for table in each.values():  # a general option here overrides a figure's own option there
             for name in kept:
                 table.pop(name, None)
         for name, single in self.each.items():

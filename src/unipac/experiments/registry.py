@@ -119,7 +119,7 @@ def find(what: str, name: object, registry: Mapping[str, Callable[..., Any]]) ->
 
 
 def source_of(name: str) -> str:
-    """A digest of the file of ``module:object``, which was found before; "" for what the library has."""
+    """A digest of the file of ``module:object``, which must be imported already; "" for names of the library."""
     if ":" not in name:
         return ""
     file = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
@@ -127,7 +127,7 @@ def source_of(name: str) -> str:
 
 
 def _unfit(what: str, thing: Any) -> str:
-    """What a user's object must be and is not, as far as can be seen without calling it; "" if it may be called."""
+    """What a user's object should be but is not, as far as one can see without calling it; "" if it may be called."""
     inner = thing.func if isinstance(thing, functools.partial) else thing
     if not isinstance(inner, (type, types.FunctionType, types.MethodType)):
         return f"a class or a function in Python, got {type(thing).__name__}"
@@ -135,10 +135,10 @@ def _unfit(what: str, thing: Any) -> str:
     if module.partition(".")[0] in sys.stdlib_module_names:
         return f"a class or a function of yours, got one of Python's module {module}"
     made: Any = inner
-    if not isinstance(inner, type):  # a function may say what it returns
+    if not isinstance(inner, type):  # the annotations of a function may say what it returns
         try:
             made = inspect.signature(inner, eval_str=True).return_annotation
-        except Exception:  # annotations are any code
+        except Exception:  # annotations may be any code
             return ""
         if made is inspect.Signature.empty or made is Any:
             return ""

@@ -36,7 +36,7 @@ class Agent:
     plays: World
     """The kind of instance that it plays; it follows from ``agent``."""
     source: str = ""
-    """A digest of the file of ``module:object``, whose change makes another agent of it."""
+    """A digest of the file of ``module:object``: if it changes, this is another agent."""
 
     def as_dict(self) -> dict[str, Any]:
         """The agent as a dictionary for JSON."""
@@ -66,7 +66,7 @@ class Instance:
     agents: tuple[str, ...] | None
     """Labels or families of the agents that play it; None for all of its kind."""
     source: str = ""
-    """As that of an agent."""
+    """As for an agent."""
 
     def as_dict(self) -> dict[str, Any]:
         """The instance as a dictionary for JSON; ``agents`` is left out, as it does not affect a cell."""

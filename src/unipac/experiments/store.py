@@ -84,7 +84,7 @@ class Store:
         try:
             yield
         finally:
-            with suppress(OSError):  # remove it while it is locked: a process that waits for it notices
+            with suppress(OSError):  # remove it while it is locked, so that a waiting process notices
                 if lock.is_locked and os.name == "posix" and file.stat().st_size == 0:
                     file.unlink()
             lock.release()
@@ -291,7 +291,7 @@ def _is_time(line: Mapping[str, Any]) -> bool:
 
 
 def _as_kept(kept: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """What is wanted, without the digest of its code where an older version of unipac kept none."""
+    """The wanted description, without digests of code that an older version of unipac did not keep."""
     return {key: value for key, value in wanted.items() if key != "source" or "source" in kept}
 
 

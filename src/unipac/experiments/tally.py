@@ -44,7 +44,7 @@ SCHEMA: dict[str, Any] = {
     "sizes": pl.List(pl.Int64),
     "size_bounds": pl.List(pl.Float64),
 }
-"""The columns of a cell's table, one row per checkpoint; only the last row has those on single levels."""
+"""The columns of a cell's table, one row per checkpoint; those on single levels are filled only in the last row."""
 
 
 class Tally:

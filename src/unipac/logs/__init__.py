@@ -1,10 +1,10 @@
 """Logs of decisions: what another policy would have earned, with intervals that are proven, and whether a log is sound.
 
-- `Log`: the actions offered, which one was taken, its reward; `read` takes it from a file, `uniform` draws one.
+- `Log`: the actions offered, the one taken, and its reward; `read` reads a log from a file, `uniform` draws one.
 - `value` and `compare`: what any policy earns on the contexts of a log, from the confidence set of an agent that has
   learned it. The intervals hold for all policies at once, also for one that was chosen after looking at the log, and
-  ask for no propensities; they rest on expected rewards that are linear in the vectors, which `misfit` tests. With
-  ``by="weights"`` they come from importance weights instead: they ask for propensities, and rest on no model.
+  need no propensities; they assume that expected rewards are linear in the vectors, which `misfit` tests. With
+  ``by="weights"`` they come from importance weights instead: these need propensities, and assume no model.
 - `replay`: what a learning agent would have earned, from a log of uniform choices (Li et al. 2011).
 - `check`: what is wrong with a log.
 

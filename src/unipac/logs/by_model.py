@@ -1,4 +1,4 @@
-"""The mean reward of a policy, with proven bounds: the certified direct method.
+"""The mean reward of a policy, with proven bounds from the confidence set of an agent (the direct method).
 
 An agent that has learned the rounds of a log has a set that contains μ* with probability 1 − δ: an ellipsoid, or an
 intersection of several. The mean reward of a policy π on contexts x_1, ..., x_T is ⟨μ*, m⟩ for
@@ -7,8 +7,8 @@ intersection of several. The mean reward of a policy π on contexts x_1, ..., x_
 
 and the set bounds ⟨μ*, m⟩ for every vector m at once. So the intervals of all policies, and of the differences of any
 two, hold together with that probability, even if a policy was chosen after looking at the log, and even for actions
-that the log never took. The assumptions are those of the agent: E[reward | x, k] = ⟨μ*, φ(x, k)⟩ with ‖μ*‖ ≤ norm;
-noise that is sub-Gaussian with scale ``noise``; actions chosen without knowledge of their own noise; and no round left
+that the log never took. The agent's assumptions must hold: E[reward | x, k] = ⟨μ*, φ(x, k)⟩ with ‖μ*‖ ≤ norm; the noise
+is sub-Gaussian with scale ``noise``; actions were chosen without knowledge of their own noise; and no round was left
 out or kept because of its reward. `misfit` tests the first of these.
 """
 

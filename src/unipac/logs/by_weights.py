@@ -1,9 +1,10 @@
 """The mean reward of a policy on the rounds of a log, by importance weights: without a model.
 
 In round t the log took A_t with propensity p_t; the weight of a policy π is w_t = π_t(A_t)/p_t. `weights.RunningMean`
-bounds the mean of Σ_a π_t(a) E[r_t(a)] over the rounds from the weighted rewards. It asks that propensities are right
-and positive wherever the policy's probabilities are, that rewards lie in a known range, and that the policy (and the
-guess, if there is one) was fixed before the draws. No linear rewards, no noise scale, no stationarity.
+bounds the mean of Σ_a π_t(a) E[r_t(a)] over the rounds from the weighted rewards. It assumes that propensities are
+right, and positive wherever the policy's probabilities are; that rewards lie in a known range; and that the policy (and
+the guess, if there is one) was fixed before the draws. It does not assume linear rewards, a noise scale or
+stationarity.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class _Weighed:
         one = taken(self.log, policy, name, self.guesses)
         if isinstance(policy, str) and policy == "logged":
             highest = np.ones(len(self.log))
-        elif self.log.is_uniform:  # all propensities are known, not only those of the actions taken
+        elif self.log.is_uniform:  # then the propensities of all actions are known, not only of those taken
             highest = one.highest * self.log.sizes
         else:
             highest = np.full(len(self.log), math.inf)

@@ -26,10 +26,10 @@ def from_events(events: Iterable[Mapping[str, Any]], *, features: Features | Non
     """The log from the events of a deployment, with the decisions in their order.
 
     A decision is in the log once its reward is final. Without a window, that is when the reward has come. With a
-    window, it is when the decision was released, with its reward or else the default; without either it is left
-    out. (Rewards that come early would otherwise be selected by their values.) Forgotten decisions are left out;
-    those of the holdout are kept and marked. An id may come again after 100,000 others were closed, as in a
-    deployment.
+    window, it is when the decision was released, with its reward or else the default; if it has neither, it is left
+    out. (Otherwise rewards that come early could be selected by their values.) Forgotten decisions are left out;
+    those of the holdout are kept and marked. As in a deployment, an id may be used again after 100,000 others were
+    closed.
 
     Args:
         events: all events, as dicts; the first one is the specification.
@@ -92,7 +92,7 @@ class _Decision:
         self.value: float | None = None
         """The reward, once it came."""
         self.final: float | None = None
-        """What the log has; None as long as the decision does not count."""
+        """The reward in the log; None as long as the decision does not count."""
 
 
 class _Book:
@@ -149,7 +149,7 @@ class _Book:
             self.closed.popitem(last=False)
 
     def log(self, features: Features | None) -> Log:
-        """What is final."""
+        """The log of the decisions whose rewards are final."""
         mapped = features if features is not None else _features_of(self.spec)
         kept = [one for one in self.decisions if one.final is not None]
         sets: list[Array] = []

@@ -58,7 +58,7 @@ class WeightedInterval(NamedTuple):
     mean_weight: float
     """The mean weight, which is about 1 if the propensities are right."""
     effective_rounds: float
-    """(Σ w)²/Σ w²: so many rounds of equal weight tell as much. It is small where propensities are."""
+    """(Σ w)²/Σ w²: this many rounds of equal weight would tell as much; it is small if propensities are small."""
     largest_weight: float | None
     """The largest weight that was possible in any round, or None if that is not known."""
 
@@ -81,7 +81,7 @@ class Comparison(NamedTuple):
     second: Interval | WeightedInterval
     """The interval of the second policy alone."""
     difference: Interval | WeightedInterval
-    """The interval of the first minus the second: narrower than the two imply, since what they share cancels."""
+    """The interval of the first minus the second; it is narrower than the two imply, since common parts cancel."""
 
     @property
     def winner(self) -> str | None:

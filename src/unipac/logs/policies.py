@@ -119,7 +119,7 @@ def guess_of_taken(log: Log, guesses: list[Array] | Array) -> Array:
 def _named(log: Log, policy: str, guesses: list[Array] | Array | None) -> Taken:
     nothing = np.empty(0)
     means = nothing if guesses is None else np.array([row.mean() for row in guesses])
-    if policy == "logged":  # of the other actions, only a log of uniform choices knows the propensities
+    if policy == "logged":  # the propensities of other actions are only known in a log of uniform choices
         p = np.ones(len(log)) if log.propensities is None else log.propensities
         return Taken(p, means if log.is_uniform else nothing, p)
     even = 1.0 / log.sizes
@@ -127,7 +127,7 @@ def _named(log: Log, policy: str, guesses: list[Array] | Array | None) -> Taken:
 
 
 def _is_table(log: Log, policy: Any) -> bool:
-    """Whether it is one number for each action of each round, and every round has as many."""
+    """Whether the policy has one number for each action of each round, and all rounds have equally many."""
     if isinstance(policy, np.ndarray):
         shape = policy.shape
     else:

@@ -29,9 +29,9 @@ _NUMBER_BEGUN = (".", "e", "E", "e-", "e+", "E-", "E+")
 def read(path: str | os.PathLike[str], *, features: Features | None = None) -> Log:
     r"""The log in a file or folder: ``.jsonl`` or ``.ndjson`` with the events of a deployment, or ``.parquet``.
 
-    A folder is the log that ``Deployment(log=)`` writes; it may be written meanwhile.
+    A folder is the log that ``Deployment(log=)`` writes; the deployment may write it meanwhile.
 
-    A last line that was cut, as by a crash while it was written, is left out with a ``RuntimeWarning``.
+    An incomplete last line, as after a crash, is left out with a ``RuntimeWarning``.
 
     Args:
         path: path of the file, or of the folder.
@@ -55,7 +55,7 @@ def read(path: str | os.PathLike[str], *, features: Features | None = None) -> L
     check.require(isinstance(path, (str, os.PathLike)), "path", "a path", path)
     place = Path(path)
     if place.is_dir():
-        reading = importlib.import_module("unipac.deployment.reading")  # which is above this package
+        reading = importlib.import_module("unipac.deployment.reading")  # a layer above this one
         found = reading.events(place)
         try:
             return log_of(((f"event {event['seq']}", event) for event in found), features)

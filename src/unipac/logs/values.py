@@ -44,24 +44,24 @@ def value(
 def value(*arguments: Any, by: str = "model", **options: Any) -> Any:
     """The mean reward of a policy on the contexts of a log, with proven bounds.
 
-    ``value(agent, log, policy, learned=False)`` takes the confidence set of an agent that has learned the log. It asks
-    for no propensities, and holds for all policies at once; it rests on linear rewards.
+    ``value(agent, log, policy, learned=False)`` uses the confidence set of an agent that has learned the log. It needs
+    no propensities, and holds for all policies at once; it assumes linear rewards.
 
-    ``value(log, policy, by="weights", reward_range=(low, high), alpha=0.05, guess=None, largest_weight=None)`` takes
-    importance weights. It asks for propensities and for a policy that was fixed before the log was looked at; it rests
-    on no model.
+    ``value(log, policy, by="weights", reward_range=(low, high), alpha=0.05, guess=None, largest_weight=None)`` uses
+    importance weights. It needs propensities and a policy that was fixed before looking at the log; it assumes no
+    model.
 
     Args:
         *arguments: (agent, log, policy) by model, (log, policy) by weights.
-        **options: the others of these.
+        **options: the other arguments in these two calls.
         agent: by model: a fresh agent, which sets the assumptions (``noise``, ``norm``, δ); a copy of it absorbs the
             log. With ``learned``, an agent that has learned all data already; it is used as it is.
         log: the contexts, and the rounds to learn from.
         policy: a function of the offered vectors (n, d) that returns an index or n probabilities; or the indexes of all
             rounds, integers (T,); or their probabilities, (T, n). By weights also "uniform", or "logged" for what was
             decided; or a dict of policies, which share ``alpha``.
-        learned: by model: whether the agent has learned the log already, because it made it or absorbed it. To learn a
-            log twice would count its data twice. So an agent that has learned anything is refused unless this is True.
+        learned: by model: whether the agent has already learned the log, because it made or absorbed it. Learning a log
+            twice would count its data twice. So an agent that has learned anything is refused unless this is True.
         by: "model" or "weights".
         reward_range: by weights: (low, high) between which all rewards lie.
         alpha: by weights: the probability that an interval fails, at any time, is at most this.
@@ -123,9 +123,9 @@ def compare(*arguments: Any, by: str = "model", **options: Any) -> Any:
 
     ``compare(agent, log, first, second, learned=False)`` by model, ``compare(log, first, second, by="weights",
     reward_range=(low, high), alpha=0.05, guess=None, largest_weight=None)`` by weights; the arguments are those of
-    `value`. The difference is bounded directly, so it is narrower where the policies agree. All three intervals hold
-    together: by model with those of all other policies; by weights the difference has half of ``alpha``, and the
-    policies have a quarter each.
+    `value`. The difference is bounded directly, so its interval is narrower where the policies agree. All three
+    intervals hold together: by model, also with those of all other policies; by weights, the difference gets half of
+    ``alpha``, and each policy a quarter.
 
     Example:
         >>> from unipac import OFUL

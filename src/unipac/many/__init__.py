@@ -2,12 +2,12 @@
 
 run           ``play_many``
 runs          what it returns
-settings      which agents and instances can be played, as arrays and numbers
+settings      agents and instances as arrays and numbers, and which of them can be played
 draws         random numbers that are functions of (seed, round, position)
 worlds        what is offered in a round; ``offers``: four actions at a time
 optimistic    the rounds of one seed: UPACOFUL, NestedOFUL, OFUL, LinUCB
 guarded       the rounds of one seed: Guarded over LinUCB
-record        what is told of a seed
+record        the results of a seed
 cores, cuda   the loop over seeds
 
 >>> import unipac

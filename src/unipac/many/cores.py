@@ -21,7 +21,7 @@ from unipac.many.settings import Player
 from unipac.many.worlds import GROUP, World
 
 AT_ONCE = 200_000
-"""Rounds that a thread plays before it looks for an interrupt, unless one seed has more."""
+"""The most rounds of one task of a thread, unless a single seed has more; an interrupt waits for running tasks."""
 
 
 def play(
@@ -48,7 +48,7 @@ def _cores() -> int:
 
 
 def _released(function: Any) -> Any:
-    """A kernel during which other threads run."""
+    """Compile a kernel that lets other threads run meanwhile."""
     return _compiled(function, nogil=True)
 
 
@@ -77,7 +77,7 @@ def play_some(
     end: int,
     told: Told,
 ) -> None:
-    """Play the seeds ``first + begin`` to ``first + end``, without the latter; with rules, of a guard."""
+    """Play the seeds from ``first + begin`` to before ``first + end``; with ``rules``, the agent is a guard."""
     n, d = world.sets.shape[1], world.theta.size
     levels, s, room = _blank(C, n, d, asked.eps.size)
     if rules is None:

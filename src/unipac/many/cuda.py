@@ -1,7 +1,7 @@
-"""The loop over seeds on a GPU: one thread for each, with all that the agent knows in the thread's own memory.
+"""The loop over seeds on a GPU: one thread for each, which keeps the agent's whole state in its own memory.
 
-The kernels of the package are compiled for the GPU as they are. Only their callers differ: here arrays have shapes that
-are constants, so that the compiler unrolls loops over small dimensions and keeps small factors in registers.
+The kernels of the package are compiled for the GPU as they are. Only their callers differ: here the shapes of arrays
+are constants, so that the compiler can unroll loops over small dimensions and keep small factors in registers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from unipac.many.worlds import GROUP, World
 BLOCK = 768
 """Threads in a block."""
 REGISTERS: int | None = 80
-"""The most registers of a thread; None: as the compiler likes."""
+"""The most registers of a thread; None lets the compiler decide."""
 AT_A_TIME = 768
-"""Threads on each multiprocessor at a time, so that all that they know fits into its memories nearby."""
+"""Threads on each multiprocessor at a time, few enough that their states fit into its caches."""
 PACED = 2
 """How often in a round the threads of a block wait for one another."""
 AT_ONCE = 2**20
@@ -37,7 +37,7 @@ AT_ONCE = 2**20
 
 
 class Constants(NamedTuple):
-    """What a kernel is compiled for; R, S, α and the noise of the instance are told when it runs."""
+    """The constants that a kernel is compiled with; R, S, α and the instance's noise are passed when it runs."""
 
     confidence: Confidence
     """Without R, S and α."""
@@ -57,7 +57,7 @@ class Constants(NamedTuple):
 
 
 def constants(player: Player, world: World, asked: Asked, levels: int) -> tuple[Constants, tuple[float, ...]]:
-    """What a kernel for these is compiled for, and R, S, α and the noise of the instance."""
+    """The constants of a kernel, and the numbers passed to it: R, S, α and the noise of the instance."""
     c, rules = player.confidence, player.rules
     numbers = (c.noise, c.norm) if rules is None else (rules.noise, rules.norm)
     n, d = world.sets.shape[1:]
@@ -116,7 +116,7 @@ def _made(c: Constants) -> Any:
 
 
 def _shapes(c: Constants) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Of actions, a group of them, and a factor."""
+    """The shapes of all actions, of a group of them, and of a factor."""
     d = c.d
     return (c.n if c.kept else 1, d), (GROUP, d), ((d, d + 2) if d <= SMALL else (1, 3))
 
@@ -175,7 +175,7 @@ def _guarded(c: Constants, rules: Rules) -> Any:
 
 
 def blocks_for(seeds: int) -> int:
-    """Blocks of a launch."""
+    """How many blocks to launch."""
     asked = getattr(gpu, "get_current_device", None)  # the simulator has none
     multiprocessors = 1 if asked is None else asked().MULTIPROCESSOR_COUNT
     return min(-(-seeds // BLOCK), max(1, multiprocessors * AT_A_TIME // BLOCK))

@@ -1,10 +1,10 @@
 """Random numbers that are functions of a seed and a place: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw 2011).
 
-The key is the seed, 64 bits; the counter is (round, position, purpose), the round taking two of four words. So round k
-of seed s needs nothing that came before, and every processor draws the same words. Normal numbers are made of two
-words by the formula of Box and Muller, with polynomials in place of logarithm, sine and cosine: sums and products of
-float64, and a root, which differ between processors by no more than the rounding of products that a compiler contracts
-(a relative 1e-15). The polynomials are exact to 4e-8, so is the distribution.
+The key is the seed, 64 bits; the counter is (round, position, purpose), where the round takes two of four words. So
+round k of seed s needs nothing that came before, and every processor draws the same words. Two words make two normal
+numbers by the formula of Box and Muller, with polynomials in place of logarithm, sine and cosine. These are sums and
+products of float64 and a root, so processors differ only where a compiler contracts products (by a relative 1e-15).
+The polynomials are exact to 4e-8, and so is the distribution.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNIT, _QUARTER = 2.0**-32, 2.0**-30
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Four words of 32 bits for a counter of four words and a key of two.
 
-    Every result is made a word again, since a GPU multiplies words faster than numbers of 64 bits.
+    Every result is converted back to 32 bits, since a GPU multiplies words faster than numbers of 64 bits.
     """
     for _ in range(10):
         p0, p1 = _M0 * np.uint64(c0), _M1 * np.uint64(c2)
@@ -92,8 +92,8 @@ def minus_log(word: Word) -> float:
 def normals(a: Word, b: Word) -> tuple[float, float]:
     """Two independent standard normal numbers from two words.
 
-    The first word is the length. The lowest 30 bits of the second are an angle in (−π/4, π/4); the next one mirrors it
-    into the next quarter, the last one turns it by π.
+    The first word gives the length. The lowest 30 bits of the second give an angle in (−π/4, π/4); the next bit
+    mirrors it into the next quarter, and the highest bit turns it by π.
     """
     length = math.sqrt(2.0 * minus_log(a))
     x = (float(np.uint32(b & _REST)) + 0.5) * _QUARTER - 0.5

@@ -41,7 +41,7 @@ class Guard(NamedTuple):
 def look(
     levels: Levels, world: World, seed: np.uint64, t: int, room: Room, held: Guard
 ) -> tuple[float, float]:
-    """Evaluate all actions on all data; the largest upper bound, and the best reward."""
+    """Evaluate all actions on all data; returns the largest upper bound and the best reward."""
     n = held.means.size
     which = fixed_set(world, t)
     all_data = int(np.int64(0))
@@ -112,7 +112,7 @@ def guard(levels: Levels, rules: Rules, closed: int, room: Room, held: Guard) ->
 
 @inlined
 def pick(alpha: float, count: int, room: Room, held: Guard) -> int:
-    """What LinUCB picks from the alive; bounds that are ``CLOSE`` count as equal, and the first action wins."""
+    """What LinUCB picks from the alive actions; ``CLOSE`` bounds count as equal, and the first action wins."""
     best = -math.inf
     for a in range(count):
         k = held.alive[a]
@@ -158,7 +158,7 @@ def learn(
     room: Room,
     s: Scratch,
 ) -> int:
-    """As ``bandits.guarded.learning.learn``, for one round that was decided just now; how many levels are closed."""
+    """As ``bandits.guarded.learning.learn``, for a single round just decided; returns how many levels are closed."""
     first = int(np.int64(0))
     learn_whole(levels, first, room.x, y, 1.0, rules.regularization, s.below)
     set_radii(levels, rules, first, first)
@@ -194,7 +194,7 @@ def play_one(
     held: Guard,
     told: Told,
 ) -> None:
-    """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
+    """Play all rounds of one seed; ``key`` is the seed, ``seed`` its column in the results."""
     once = int(np.int64(1))
     random = np.uint64(key)
     for i in range(levels.size.size):

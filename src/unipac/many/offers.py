@@ -1,4 +1,4 @@
-"""The actions of a round, four at a time, and what one regression says of them."""
+"""The actions of a round, four at a time, and their evaluation by one regression."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unipac.many.worlds import GROUP, World, draw_group
 CLOSE = 1e-12
 """Upper bounds that differ by this relative amount count as equal, and the first action wins.
 
-In the first round all actions of one length tie, and rounding, which differs between processors, must not decide.
+In the first round all actions of equal length tie, and rounding, which differs between processors, must not decide.
 """
 
 SMALL = 8
@@ -25,7 +25,7 @@ class Room(NamedTuple):
     """Scratch memory of one seed."""
 
     actions: Array
-    """(n, d); or (1, d), if actions are not kept but drawn again."""
+    """(n, d); or (1, d) if actions are drawn again instead of kept."""
     group: Array
     """(4, d)."""
     factor: Array
@@ -65,7 +65,7 @@ def hold(rows: Array, level: int, room: Room) -> None:
 def evaluate_group(
     stack: Array, level: int, room: Room
 ) -> tuple[float, float, float, float, float, float, float, float]:
-    """Means and squared widths of four actions in a level that was held: each entry of M is read once.
+    """Means and squared widths of four actions in a level, after ``hold``: each entry of M is read once.
 
     The sums are those of ``ridge.evaluate``.
     """

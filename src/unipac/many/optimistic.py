@@ -1,8 +1,8 @@
 """The rounds of one seed of an agent that chooses by the least upper bound of its levels.
 
-All that the agent does is done by the functions of ``bandits.levelled`` and ``linalg``; here is the loop. Upper bounds
-by the outermost level come first, for four actions at a time. Only an action that has the largest of them is evaluated
-in the other levels, as in ``linalg.fast.argmax``.
+The functions of ``bandits.levelled`` and ``linalg`` do the work; this module has the loop. It first computes the upper
+bounds by the outermost level, for four actions at a time. Only an action with the largest of them is evaluated in the
+other levels, as in ``linalg.fast.argmax``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def bound_outer(
 ) -> tuple[float, float, float]:
     """Bound all actions by the outermost level: the largest bound, the second largest, the best reward.
 
-    The first action with the largest is in ``room.x``; bounds and actions are only written if they are to be ``kept``.
+    The first action with the largest bound is left in ``room.x``; bounds and actions are written only if ``kept``.
     """
     n, d = room.bound.size, room.x.size
     beta = levels.beta[S - 1]
@@ -71,7 +71,7 @@ def first_of(bound: Array, best: float) -> int:
 
 @inlined
 def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) -> None:
-    """Copy action k; it is drawn again if it was not kept."""
+    """Copy action k into ``room.x``; it is drawn again if it was not kept."""
     n = room.bound.size
     if room.actions.shape[0] == n:
         for j in range(room.x.size):
@@ -88,7 +88,7 @@ def take(world: World, seed: np.uint64, t: int, which: int, k: int, room: Room) 
 
 @inlined
 def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> tuple[float, float]:
-    """Write the squared width of x in all levels; its least upper bound and its greatest lower bound."""
+    """Write the squared width of x in all levels; returns its least upper and greatest lower bound."""
     ucb, lcb = math.inf, -math.inf
     for i in range(S):
         mean, s.width2[i] = ridge.evaluate(levels.rows[i], x)
@@ -101,7 +101,7 @@ def evaluate_all(levels: Levels, S: int, x: Array, s: Scratch) -> tuple[float, f
 def race(
     levels: Levels, S: int, world: World, seed: np.uint64, t: int, which: int, room: Room, s: Scratch
 ) -> tuple[float, float]:
-    """Bounds of the first action with the largest least upper bound, which is in ``room.x``, its widths in s."""
+    """Bounds of the first action with the largest least upper bound; it is left in ``room.x``, its widths in ``s``."""
     while True:
         best = room.bound[0]
         for i in range(1, room.bound.size):
@@ -118,10 +118,10 @@ def race(
 def choose(
     levels: Levels, S: int, rule: int, world: World, seed: np.uint64, t: int, room: Room, s: Scratch
 ) -> tuple[float, float, float]:
-    """Choose as ``race`` does: bounds of the action chosen, and the best reward.
+    """Choose as ``race`` does; returns the bounds of the chosen action, and the best reward.
 
-    The outermost of nested levels has all data. What it likes best is the choice in 998 of 1,000 rounds, so bounds and
-    actions are not kept: they would have to be written to a memory that is slow on a GPU.
+    The outermost of nested levels has all data. Its favourite is the choice in 998 of 1,000 rounds, so bounds and
+    actions are not kept at first: they would have to be written to memory that is slow on a GPU.
     """
     which = fixed_set(world, t)
     kept = rule == DISJOINT
@@ -138,7 +138,7 @@ def choose(
 
 @inlined
 def certified(confidence: Confidence, ucb: float, lcb: float) -> tuple[float, bool]:
-    """The certificate of an action that no other exceeds, as in ``levelled.kernels.verdict``; whether it is refuted."""
+    """The certificate of the action with the largest upper bound, and whether its bounds are refuted."""
     high = min(ucb, confidence.high)
     return certify(confidence, high, high, max(lcb, confidence.low))
 
@@ -147,10 +147,10 @@ def certified(confidence: Confidence, ucb: float, lcb: float) -> tuple[float, bo
 def learn_once(
     levels: Levels, S: int, confidence: Confidence, x: Array, y: float, theta: Array, s: Scratch
 ) -> tuple[int, bool]:
-    """As ``levelled.kernels.learn`` for one round: the levels there are then, and whether θ is outside of a set.
+    """As ``levelled.kernels.learn`` for one round; returns the number of levels, and whether θ is outside of a set.
 
-    Only of sets that change. Threads of a GPU pass through the levels side by side, and the distance to θ is taken
-    while a level is in a memory nearby.
+    Only sets that change are checked. Threads of a GPU go through the levels side by side, and the distance to θ is
+    computed while a level is in the cache.
     """
     if ridge.squared_norm(x) < (NEGLIGIBLE * confidence.action_norm) ** 2:
         return S, False
@@ -179,7 +179,7 @@ def learn_once(
 
 @inlined
 def begin(levels: Levels, confidence: Confidence, theta: Array) -> bool:
-    """Know nothing, in one level; whether θ is outside of its set."""
+    """Reset to one level without data; returns whether θ is outside of its set."""
     once = int(np.int64(1))
     for i in range(levels.size.size):
         levels.size[i], levels.rotations[i], levels.logdet[i] = 0, 0, 0.0
@@ -204,7 +204,7 @@ def decide(
     room: Room,
     s: Scratch,
 ) -> tuple[Marks, float]:
-    """Choose in round t and mark what is seen; the action is in ``room.x``, its reward is returned."""
+    """Choose in round t; returns the marks and the reward. The action is left in ``room.x``."""
     ucb, lcb, top = choose(levels, S, confidence.rule, world, random, t, room, s)
     certificate, refuted = certified(confidence, ucb, lcb)
     mean = dot(world.theta, room.x)
@@ -225,7 +225,7 @@ def play_one(
     room: Room,
     told: Told,
 ) -> None:
-    """All rounds of one seed; ``key`` is the seed, and its column in what is told is ``seed``."""
+    """Play all rounds of one seed; ``key`` is the seed, ``seed`` its column in the results."""
     random, S = np.uint64(key), int(np.int64(1))
     left, marks = begin(levels, confidence, world.theta), fresh(room.counts)
     for t in range(asked.rounds):

@@ -1,4 +1,4 @@
-"""What is told of every seed, and the marks that one run keeps of itself."""
+"""The results of every seed, and the running counts of one run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ROUNDING = 1e-12
 
 
 class Asked(NamedTuple):
-    """What to tell of every seed."""
+    """Which results every seed must give."""
 
     rounds: int
     checkpoints: NDArray[np.int64]
-    """(K,), increasing: after so many rounds the regret is told."""
+    """(K,), increasing: the numbers of rounds after which the regret is recorded."""
     eps: Array
     """(E,), increasing."""
 
 
 class Told(NamedTuple):
-    """What is told of N seeds; a seed is a column, so that neighbours lie side by side."""
+    """The results of N seeds; a seed is a column, so that the values of neighbouring seeds are adjacent in memory."""
 
     regret: Array
     """(K, N)."""
@@ -49,7 +49,7 @@ class Marks(NamedTuple):
     regret: float
     last: int
     checkpoint: int
-    """How many of the checkpoints are behind it."""
+    """How many checkpoints the run has passed."""
     left: bool
     undercut: bool
     refuted: bool
@@ -76,7 +76,7 @@ def mark(
     refuted: bool,
     counts: NDArray[np.int64],
 ) -> Marks:
-    """Round t had this gap and this certificate; ``counts`` (E,) has the rounds by the largest ε that they exceed."""
+    """Add round t with its gap and certificate; ``counts`` (E,) counts rounds by the largest ε that the gap exceeds."""
     total = marks.regret + gap
     j = int(np.int64(0))
     while j < asked.eps.size and gap > asked.eps[j]:
@@ -95,7 +95,7 @@ def mark(
 
 @inlined
 def tell(marks: Marks, told: Told, seed: int, level: int, counts: NDArray[np.int64]) -> None:
-    """Write what a whole run has seen."""
+    """Write the results of a whole run."""
     total = int(np.int64(0))
     for j in range(counts.size - 1, -1, -1):
         total += counts[j]

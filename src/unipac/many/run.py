@@ -23,7 +23,7 @@ EPS = tuple(2.0**-k for k in range(10, 0, -1))
 LARGEST = 2**40
 """The most rounds, and the most seeds."""
 LARGEST_MEMORY = 2**18
-"""So many bytes of its own a thread of a GPU may have."""
+"""The most bytes of local memory that a thread of a GPU may have."""
 
 
 class DeviceError(RuntimeError):
@@ -59,7 +59,7 @@ def play_many(
         rounds: how many rounds each seed plays.
         seeds: how many seeds.
         device: "cpu", or "cuda" for a GPU (``pip install "unipac[cuda]"``).
-        checkpoints: increasing numbers of rounds after which the regret is told; by default after the last.
+        checkpoints: increasing numbers of rounds after which the regret is recorded; by default after the last.
         eps: increasing accuracies whose mistakes are counted; by default 2^-10, ..., 1/2.
         first_seed: the first of the seeds, which follow one another.
         workers: how many threads, on "cpu"; one for each core by default.

@@ -39,7 +39,7 @@ class Runs:
     Attributes:
         rounds: how many rounds each run had.
         first_seed: run i has the seed ``first_seed + i``.
-        checkpoints: after so many rounds the regret is told, (K,).
+        checkpoints: the numbers of rounds after which the regret was recorded, (K,).
         eps: the accuracies ε, increasing, (E,).
         regret: sum of the gaps of the first rounds, (N, K).
         mistakes: in how many rounds the gap exceeded ε, (N, E).
@@ -110,7 +110,7 @@ class Runs:
 
 
 def runs_of(asked: Asked, told: Told, first_seed: int) -> Runs:
-    """What was told of the seeds, one after the other."""
+    """The results of all seeds, with one row for each."""
     regret, mistakes = np.ascontiguousarray(told.regret.T), np.ascontiguousarray(told.mistakes.T)
     seen = (array.astype(np.bool_) for array in (told.left, told.undercut, told.refuted))
     grids = asked.checkpoints, asked.eps

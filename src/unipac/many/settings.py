@@ -1,4 +1,4 @@
-"""Which agents and instances can be played on many seeds, and what kernels are told of them."""
+"""Which agents and instances can be played on many seeds, and their form as arguments of kernels."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Player(NamedTuple):
     """An agent, as numbers."""
 
     confidence: Confidence
-    """Of the agent, or of the heuristic of a guard."""
+    """That of the agent, or of the heuristic of a guard."""
     rules: Rules | None
-    """Of a guard."""
+    """Those of a guard; None for other agents."""
     dim: int
     regularization: float
     action_norm: float
@@ -102,7 +102,7 @@ def capacity(player: Player, world: World, rounds: int) -> int:
 
 
 def shortest2(player: Player, world: World) -> float:
-    """The square of the smallest length of an action that is stored."""
+    """A lower bound on the squared lengths of the actions that are stored."""
     least = (NEGLIGIBLE * player.action_norm) ** 2
     if world.drawn:
         return max(world.shortest**2 * (1.0 - 1e-9), least)

@@ -13,7 +13,7 @@ from unipac._jit import inlined, jit
 from unipac.many import draws
 
 GROUP = 4
-"""So many actions are drawn and evaluated together: one call of Philox gives one coordinate of each."""
+"""How many actions are drawn and evaluated together: one call of Philox gives one coordinate of each."""
 
 
 class World(NamedTuple):
@@ -24,12 +24,12 @@ class World(NamedTuple):
     sets: Array
     """(m, n, d): the sets of actions; not read if they are drawn."""
     runs: NDArray[np.int64]
-    """(r, 2): in rounds from the first number to the second, without it, the first set is offered, else the last."""
+    """(r, 2): rounds from the first number to before the second offer the first set, all others the last one."""
     drawn: bool
     """Whether actions are drawn on the sphere."""
     noise: float
     gaussian: bool
-    """Whether the noise is normal, else it is a random sign."""
+    """Whether the noise is normal; otherwise it is ± ``noise``."""
     shortest: float
     """Lengths of drawn actions are log-uniform from this to 1."""
 

@@ -75,7 +75,7 @@ def write(
         title: the title of the page.
         details: more about how the page was made, by name.
     """
-    files_of_ours.is_there(path, is_page)  # fail before the work, not after it
+    files_of_ours.is_there(path, is_page)  # if this must fail, then before the work
     page = render(sections, command, title=title, details=details)
     files_of_ours.write(path, page.encode(), is_page)
     return path

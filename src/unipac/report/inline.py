@@ -88,8 +88,8 @@ def as_script(data: object) -> Markup:
 def policy(scripts: Sequence[str]) -> Markup:
     """What the page may do: run these scripts and no others, style itself, and load nothing from anywhere.
 
-    Vega writes the styles of a chart when it draws it, so these cannot be told beforehand. Its expressions are
-    interpreted (``ast``), not compiled, so that the page needs no ``unsafe-eval``.
+    Vega writes the styles of a chart when it draws it, so the policy cannot list them. Its expressions are interpreted
+    (``ast``), not compiled, so that the page needs no ``unsafe-eval``.
     """
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)

@@ -22,7 +22,7 @@ from unipac.serve.service import Service
 from unipac.serve.tokens import ALL, find
 
 IN_TIME = 10.0
-"""Seconds in which a body must be there."""
+"""Seconds within which the whole body must have arrived."""
 MOST_EVENTS = 10_000
 JSON, LINES = "application/json", "application/x-ndjson"
 HEADERS = {
@@ -75,7 +75,7 @@ class _Usual(Response):
 
 
 class _Endpoint:
-    """An application of one path: its work answers every problem, so Starlette puts nothing of its own around it."""
+    """The ASGI application of one path; its work answers every error, so Starlette adds no error handling."""
 
     def __init__(self, work: Endpoint) -> None:
         self.work = work
@@ -86,14 +86,14 @@ class _Endpoint:
 
 
 class _Bodies:
-    """Reads bodies, each in time. One look at all of them now and then takes less than a timer for each."""
+    """Reads bodies within a time limit; one check of all of them now and then is cheaper than a timer for each."""
 
     def __init__(self) -> None:
         self._since: dict[asyncio.Task[Any], float] = {}
-        """Who reads, the first one first."""
+        """The tasks that read a body, oldest first, each with the time at which it began."""
         self._late: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Where the next look is due."""
+        """The loop in which the next check is scheduled; None if none is."""
 
     async def read(self, request: Request, most: int) -> bytes:
         """The body of a request."""
@@ -114,7 +114,7 @@ class _Bodies:
                 if len(found) > most:
                     raise Problem(413, f"the body must have at most {most} bytes")
         except asyncio.CancelledError:
-            if task not in self._late or task.uncancel() > 0:  # somebody else cancels it
+            if task not in self._late or task.uncancel() > 0:  # somebody else has cancelled it
                 raise
             raise Problem(408, f"the body must be there within {IN_TIME:g} seconds") from None
         finally:
@@ -123,7 +123,7 @@ class _Bodies:
         return found
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Cancel what takes too long."""
+        """Cancel the tasks that take too long."""
         for task, since in self._since.items():
             if loop.time() < since + IN_TIME:
                 break
@@ -168,7 +168,7 @@ class _Routes:
             Route("/ui/{name}", self._open(self._page), methods=["GET"]),
         ]  # fmt: skip
 
-    # -- who may -----------------------------------------------------------------------------------------------
+    # -- who may call ------------------------------------------------------------------------------------------
 
     def _open(self, work: Endpoint) -> _Endpoint:
         """For everybody who reaches it."""
@@ -206,7 +206,7 @@ class _Routes:
         return _Endpoint(endpoint)
 
     def _check_host(self, request: Request) -> None:
-        if self.service.tokens is None:  # a page of another site must not reach us by a name of its own
+        if self.service.tokens is None:  # another site must not reach us through a host name of its own
             host = request.headers.get("host", "")
             name = host[: host.rfind(":")] if host.rpartition(":")[2].isdigit() else host
             if name.lower() not in LOCAL:
@@ -245,7 +245,7 @@ class _Routes:
                 answer = work(held, parameters, body)
             except Exception as error:
                 answer = problems.of(error)
-            # Refusals wait as well: they may tell of what is not on the disk yet.
+            # Refusals wait as well: they may reveal something that is not on the disk yet.
             await service.writer.on_disk()
             return _response(answer)
 

@@ -1,4 +1,4 @@
-"""A copy of the database, as a file that is removed when it was sent."""
+"""A copy of the database, as a file that is removed after it was sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unipac.serve.database import Database
 
 
 def made(database: Database) -> tuple[Path, BackgroundTask]:
-    """The file, and what removes it."""
+    """The file, and the task that removes it."""
     handle, name = tempfile.mkstemp(prefix="unipac-backup-", suffix=".sqlite")
     os.close(handle)
     path = Path(name)

@@ -30,7 +30,7 @@ Id = Annotated[
     str, Meta(pattern="^[!-~]{1,256}$", description="1 to 256 printable ASCII characters", examples=["r1"])
 ]
 Name = Annotated[str, Meta(min_length=1, max_length=256)] | int
-"""Of an action."""
+"""The name of an action."""
 Context = dict[str, Any] | list[float] | None
 Actions_ = Annotated[list["Name | Action"], Meta(min_length=1, max_length=MOST_ACTIONS)] | None
 
@@ -43,9 +43,9 @@ class Action(msgspec.Struct, forbid_unknown_fields=True):
 
     id: Name
     vector: list[float] | None = None
-    """Where the deployment has no features."""
+    """Required if the deployment has no features."""
     features: dict[str, Any] | list[float] | None = None
-    """Where its features are of the action, too."""
+    """Used if the features of the deployment depend on the action, too."""
 
 
 class Offer(msgspec.Struct, forbid_unknown_fields=True):
@@ -63,7 +63,7 @@ class Decide(Offer, forbid_unknown_fields=True):
     """A question."""
 
     id: Id | None = None
-    """By which the reward will come; without one the decision gets one."""
+    """The reward will name this id; if it is missing, the service makes one."""
 
 
 class Reward(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,7 +81,7 @@ class Item(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RawItem(msgspec.Struct, forbid_unknown_fields=True):
-    """The same, not yet read: what is wrong with one item is no matter to the others."""
+    """An item of a batch that is not yet read: an error in one item does not affect the others."""
 
     decide: msgspec.Raw = msgspec.Raw(b"null")
     reward: msgspec.Raw = msgspec.Raw(b"null")
@@ -109,7 +109,7 @@ class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
 
 
 class Reader:
-    """Reads JSON of one type; a key twice, or half of a surrogate pair, is no JSON here."""
+    """Reads JSON of one type; it refuses objects with a key twice, and halves of surrogate pairs."""
 
     def __init__(self, kind: Any) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
@@ -131,10 +131,10 @@ class Reader:
 
 
 class BatchReader(Reader):
-    """The same for a batch, whose items have the same keys."""
+    """A reader of batches, in which different items have the same keys."""
 
     def _perhaps_twice(self, found: Any, keys: list[bytes]) -> bool:
-        """The keys of an item begin with "decide" or "reward", unless these are also elsewhere."""
+        """As above, item by item: the first key of each item is "decide" or "reward"."""
         begins = [k for k, key in enumerate(keys) if key in (b"decide", b"reward")]
         if len(begins) != len(found) or not all(item.asks_once for item in found):
             return True
@@ -154,7 +154,7 @@ def _read_slowly(data: bytes) -> None:
 
     try:
         whole = json.loads(data, object_pairs_hook=once)
-        if b"\\u" in data:  # only an escape can be half of a pair
+        if b"\\u" in data:  # half of a pair can only come from an escape
             json.dumps(whole, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Problem(400, "JSON is malformed: it has half of a surrogate pair") from None
@@ -174,7 +174,7 @@ read_batch, read_watch, read_table = (
 
 
 def checked_id(id_: str) -> str:
-    """An id that every store takes: what a store could refuse must be refused before the memory changes."""
+    """Check that every store accepts an id: a store must not refuse it after the memory has changed."""
     check.require(
         ID.fullmatch(id_) is not None, "id", "1 to 256 printable ASCII characters without space", id_
     )
@@ -212,12 +212,12 @@ def offered(offer: Offer, features: Features | None) -> Any:
 
 
 def number(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
+    """The value, or None for NaN and infinities, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 
 def decided(decision: Decision) -> bytes:
-    """The answer to a question; made anew from the log, it has the same bytes."""
+    """The answer to a question; if it is made again from the log, it has the same bytes."""
     told = {
         "id": decision.id,
         "action": decision.index if decision.label is None else decision.label,
@@ -245,5 +245,5 @@ def bounds(found: Bounds, ids: Iterable[Any]) -> bytes:
 
 
 def plain(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, as JSON has it."""
+    """The mapping with None in place of NaN and infinities."""
     return {key: number(value) if isinstance(value, float) else value for key, value in found.items()}

@@ -24,15 +24,15 @@ class Checked(NamedTuple):
     name: str
     events: int
     chain: str
-    """After the last event."""
+    """The chain after the last event."""
     digest: str | None
-    """Of the deployment to which the events lead, if they were replayed."""
+    """The digest of the deployment that the events lead to; None if they were not replayed."""
     passed: list[int]
-    """Snapshots that are what the events before them lead to."""
+    """The events at which a snapshot agrees with the replay."""
 
 
 def checked(store: str, replay: bool = False) -> list[Checked]:
-    """Read every log of a store from its first event on; what does not fit is a ``ValueError``."""
+    """Read every log of a store from its first event on; raise a ``ValueError`` if something does not fit."""
     kind, _, path = store.partition(":")
     if kind == "sqlite" and not Path(path).is_file():
         raise ValueError(f"store must be a file that exists, got {path!r}")

@@ -1,4 +1,4 @@
-"""A client for ``unipac serve`` that needs Python alone: it repeats what was not answered, with the same id.
+"""A client for ``unipac serve`` that needs only Python; it repeats unanswered requests with the same id.
 
     from unipac.serve.client import Client
 
@@ -27,7 +27,7 @@ MOST_WAIT = 2.0
 
 
 class Refused(Exception):  # noqa: N818
-    """The service has answered with an error that another try does not change."""
+    """The service has refused a request, and would refuse it again."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(f"{status}: {problem.get('detail', 'no detail')}")
@@ -35,9 +35,9 @@ class Refused(Exception):  # noqa: N818
 
 
 class Client:
-    """Talks to one service, or to the one of several that writes.
+    """Talks to one service, or to whichever of several instances writes.
 
-    Not for several threads at once: each has a client of its own.
+    Threads must not share a client: each needs its own.
 
     Args:
         address: "http://host:port", or several.
@@ -75,7 +75,7 @@ class Client:
         return self.deployment(name)
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """One request, tried until it is answered; what is refused raises ``Refused``."""
+        """Send one request, again and again until it is answered; a refusal raises ``Refused``."""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         end, wait = time.monotonic() + self._patience, 0.05
         while True:
@@ -204,6 +204,6 @@ def new_id() -> str:
 def _question(
     context: Any, actions: Sequence[Any] | None, id_: str | None, exclude: Collection[Any]
 ) -> dict[str, Any]:
-    """With an id, so that a repeat is the same question."""
+    """The body of a question; it always has an id, so that a repeat is the same question."""
     asked = {"id": new_id() if id_ is None else id_, "context": context, "exclude": list(exclude)}
     return asked if actions is None else {**asked, "actions": list(actions)}

@@ -32,11 +32,11 @@ class Config(NamedTuple):
     lease: float
     """Seconds after which another instance may take over, with PostgreSQL."""
     max_body: int
-    """Bytes."""
+    """The most bytes of a request's body."""
     snapshot_every: int
-    """Events."""
+    """The number of events after which a snapshot is due."""
     linger: float
-    """Seconds for which a commit waits for more, if several wait."""
+    """Seconds for which a commit waits for more rows, if several answers wait for it."""
     deployments: dict[str, Spec]
 
 

@@ -1,4 +1,4 @@
-"""What a database must do for the service; ``sqlite`` and ``postgres`` do it."""
+"""What the service needs of a database; ``sqlite`` and ``postgres`` implement it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 VERSION = 1
-"""Of the tables."""
+"""The version of the tables."""
 SNAPSHOTS = 2
-"""So many snapshots of a deployment are kept."""
+"""How many snapshots of a deployment are kept."""
 
 
 class Row(NamedTuple):
@@ -19,16 +19,16 @@ class Row(NamedTuple):
     seq: int
     kind: str
     id: str | None
-    """Of a decision, its reward or its end; of actions that are offered again and again, their hash."""
+    """The id of the decision that the record is about; for a record of offered actions, their hash."""
     wall: float | None
     """Seconds since 1970 at a decision."""
     body: bytes
     """JSON."""
     context: bytes
-    """JSON, or what is left of it when it was blanked."""
+    """JSON; its digest if it was blanked."""
     vectors: bytes
     chain: bytes
-    """SHA-256 over the record and the chain before it, 16 bytes of it."""
+    """16 bytes of the SHA-256 over the chain before it and the record."""
 
 
 class Listed(NamedTuple):
@@ -46,7 +46,7 @@ class Lease(NamedTuple):
     epoch: int | None
     """None if another instance writes it."""
     address: str | None
-    """Of the one that writes; None if nobody is known to."""
+    """The address of the instance that writes it, if it is known."""
 
 
 class Lost(Exception):  # noqa: N818
@@ -54,7 +54,7 @@ class Lost(Exception):  # noqa: N818
 
 
 class Unreachable(Exception):  # noqa: N818
-    """The database does not answer; nothing that was handed to it is lost by that."""
+    """The database does not answer; nothing is lost by that."""
 
 
 class Broken(ValueError):  # noqa: N818
@@ -62,7 +62,7 @@ class Broken(ValueError):  # noqa: N818
 
 
 class Database(Protocol):
-    """Tables of deployments, events, snapshots; one thread at a time may use it, which the database sees to."""
+    """Tables of deployments, events and snapshots; threads may share it, as it locks by itself."""
 
     lease: float | None
     """Seconds for which a deployment is ours after ``beat``; None if no other process can write."""
@@ -74,10 +74,10 @@ class Database(Protocol):
         """A new deployment, or the one that has this name."""
 
     def take(self, number: int) -> Lease:
-        """Become the one that writes a deployment, if nobody is."""
+        """Become the writer of a deployment, if it has none."""
 
     def beat(self) -> None:
-        """Stay the one that writes; raise ``Lost`` or ``Unreachable``."""
+        """Renew all leases; raise ``Lost`` if another instance has taken one, or ``Unreachable``."""
 
     def give_back(self) -> None:
         """Let others write from now on."""
@@ -101,13 +101,13 @@ class Database(Protocol):
         """Write a piece of a snapshot."""
 
     def keep(self, number: int, seq: int, name: bytes, pieces: int, series: bytes) -> bool:
-        """From now on these pieces are the snapshot at an event, and all but the last two are none any more.
+        """Make these pieces the snapshot at an event, and drop all snapshots but the last two.
 
-        It returns whether the pieces are all there: with PostgreSQL, one that has lost its lease may have deleted some.
+        Returns whether all pieces are there: with PostgreSQL, an instance without its lease may have deleted some.
         """
 
     def drop_piece(self, number: int) -> bool:
-        """Delete a piece that is of no snapshot; whether there was one."""
+        """Delete a piece that belongs to no snapshot; returns whether there was one."""
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
         """Newest first."""
@@ -116,7 +116,7 @@ class Database(Protocol):
         """What the page draws, at the last snapshot."""
 
     def blank(self, number: int, before: float, through: int) -> int:
-        """Blank contexts of decisions before a time, and vectors of those up to an event that are; how many."""
+        """Blank the contexts of decisions before a time, and the vectors of those up to an event; returns how many."""
 
     def backup(self, path: Path) -> None:
         """Copy everything to a file, while it is in use."""

@@ -1,4 +1,4 @@
-"""A deployment that this instance writes, with what the service keeps beside it."""
+"""A deployment that this instance writes, with its log and the series for the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = tuple[int, bytes]
 
 
 class Held:
-    """Does what requests ask for; each call ends with its events in the queue of the writer."""
+    """Does what requests ask for; when a call returns, its events are in the queue of the writer."""
 
     def __init__(self, name: str, spec: Spec, number: int, database: Database, writer: Writer) -> None:
         self.name, self.spec = name, spec
@@ -93,7 +93,7 @@ class Held:
         return 200, bodies.bounds(found, ids)
 
     def state(self) -> Answer:
-        """What is known of the deployment as a whole."""
+        """The state of the deployment as a whole."""
         d, agent = self.deployment, self.deployment.agent
         return 200, bodies.encode({
             "name": self.name,
@@ -114,7 +114,7 @@ class Held:
         return 200, self.series.kept()
 
     def events(self, after: int, limit: int) -> bytes:
-        """Events after one, as lines of JSON; those that are on the disk."""
+        """The events after this one that are on the disk, as lines of JSON."""
         if after >= self.log.position().seq:
             return b""
         rows: Iterator[Any] = Decoder(self.deployment.agent.dim, blanks=True).events(self.log.read(after))
@@ -135,14 +135,14 @@ class Held:
         self._note_drift()
 
     def _note_drift(self) -> None:
-        """Show the series the last test of the alarm, if there was another."""
+        """Add the last test of the drift alarm to the series, if it is new."""
         drift = self.deployment.drift
         if drift is not self._drift:
             self._drift = drift
             self.series.alarm(bodies.number(drift.statistic), bodies.number(drift.threshold))
 
     def checkpoint(self) -> None:
-        """Keep a snapshot; if the database does not answer, say so: a later one will do."""
+        """Keep a snapshot; if the database does not answer, only log that, as a later snapshot serves as well."""
         begin, seq = time.perf_counter(), self.log.position().seq
         self._note_drift()
         try:

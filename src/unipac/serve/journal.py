@@ -19,5 +19,5 @@ def line(event: str, **more: Any) -> None:
     try:
         stream.write(_encode({"at": round(time.time(), 3), "event": event, **more}).decode() + "\n")
         stream.flush()
-    except (OSError, ValueError):  # nobody reads it any more
+    except (OSError, ValueError):  # the standard error is closed
         pass

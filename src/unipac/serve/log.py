@@ -1,4 +1,4 @@
-"""The store of one deployment: what it appends waits for the writer, what was committed is in the database."""
+"""The store of one deployment: appended records wait for the writer; committed ones are in the database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unipac.serve.tables import NAME
 from unipac.serve.writer import Writer
 
 CHUNK = 2000
-"""So many rows are read at once."""
+"""How many rows are read at once."""
 PIECE = 2**20
 """The size of a piece of a snapshot."""
 _OFFER = re.compile(rb'"offer":"([0-9a-f]+)"')
@@ -50,10 +50,9 @@ class Log:
         self._why = ""
         self._seen = Seen(database.ids(number))
         self._offers: set[str] = set()  # names of offers that are in the log
-        self._recent: dict[
-            str, dict[str, Row]
-        ] = {}  # by id and kind, rows that may not be in the database yet
-        self._order: deque[tuple[int, str, str]] = deque()  # when they will be
+        # Rows that may not be in the database yet, by id and kind, and when they will be.
+        self._recent: dict[str, dict[str, Row]] = {}
+        self._order: deque[tuple[int, str, str]] = deque()
         self.extra: Callable[[], bytes] = bytes
         """What is kept beside a snapshot."""
 
@@ -65,7 +64,7 @@ class Log:
             raise LogClosed(f"log must be open, got one that is closed: {self._why}")
 
     def append(self, records: Sequence[Record]) -> None:
-        """Queue records; who answers for them waits for the writer."""
+        """Queue records for the writer; whoever answers a request waits until they are on the disk."""
         self.ready()
         chain, rows = self.position().chain, []
         for record in records:
@@ -82,7 +81,7 @@ class Log:
             rows.append(row)
             if self._listener is not None:
                 self._listener(record)
-        self.closing.clear()  # the rows say it
+        self.closing.clear()  # the rows hold the same
         self._forget_written()
         self._writer.put(rows)
         queued = self._writer.queued
@@ -129,7 +128,7 @@ class Log:
             self.sync()
         opens, chain, seq, named = self._end is None, self._chain(after, start), after, set[str]()
         while rows := self._database.read(self._number, seq, CHUNK):
-            if len(rows) == CHUNK:  # the last event may be cut in two
+            if len(rows) == CHUNK:  # the rows of the last event may not all be there
                 rows = [row for row in rows if row.seq < rows[-1].seq] or rows
             for row in rows:
                 expected = lines.chained(row.body, row.context, row.vectors, chain)
@@ -175,7 +174,7 @@ class Log:
         return next((row for row in self._database.of_id(self._number, name) if row.kind == "actions"), None)
 
     def reconcile(self) -> None:
-        """Nothing is ever half queued."""
+        """Do nothing: records are queued all or none."""
 
     def position(self) -> Position:
         """Where the log ends; it must have been read to the end."""
@@ -186,7 +185,7 @@ class Log:
     # -- closed decisions --------------------------------------------------------------------------------------
 
     def find(self, id: Label) -> Found | None:  # noqa: A002
-        """The closed decision of this id; decisions that wait are not asked for."""
+        """The closed decision of this id; callers do not ask for decisions that wait."""
         key = str(id)
         if key not in self._seen:
             return None
@@ -223,12 +222,12 @@ class Log:
         return defaultdict(int)
 
     def restore(self, ids: Sequence[Label], places: Sequence[int], position: Position) -> None:
-        """Nothing is needed."""
+        """Do nothing: rows are found by their id."""
 
     # -- snapshots -------------------------------------------------------------------------------------------
 
     def keep(self, snapshot: bytes, position: Position) -> None:
-        """Keep a snapshot, after all rows before it; between two pieces the writer commits what waits."""
+        """Keep a snapshot, after all rows before it; between two pieces the writer commits waiting rows."""
         extra, name, number, database = self.extra(), os.urandom(NAME), self._number, self._database
         self._drop_pieces()
         starts = range(0, len(snapshot), PIECE)

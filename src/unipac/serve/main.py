@@ -19,11 +19,11 @@ from unipac.serve.service import DAMAGED, Service, opened
 from unipac.serve.writer import FAILED
 
 REFUSED = 2
-"""The exit code if the file or its deployments do not fit."""
+"""The exit code if the configuration is refused."""
 
 
 def run(path: Path) -> int:
-    """Serve until a signal comes; the exit code."""
+    """Serve until a signal comes; returns the exit code."""
     try:
         config = config_.read(path)
         service = Service(config, opened(config))
@@ -66,7 +66,8 @@ def _served(service: Service) -> int:
         )
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ignore)  # uvicorn raises it again when it has stopped: the end is 0, not 143
+        # uvicorn raises the signal again when it has stopped; ignored, the exit code is 0 and not 143.
+        signal.signal(number, _ignore)
     signal.signal(signal.SIGHUP, lambda *_: _reread(service))
     sys.setswitchinterval(0.001)  # the loop must not wait long for the thread that writes
     server.run()

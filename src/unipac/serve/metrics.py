@@ -19,7 +19,7 @@ BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 
 
 class Metrics:
-    """Counts of requests; the rest is read off when it is asked for."""
+    """Counts requests; all other metrics are read when Prometheus asks for them."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._registry = service, CollectorRegistry()
@@ -29,7 +29,7 @@ class Metrics:
         self._registry.register(self)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered; in the loop's thread, and with no more than is needed for each."""
+        """Count an answered request; this runs in the loop's thread for each, so it does only what it must."""
         self._counts[route, status] += 1
         if route not in self._times:
             self._times[route], self._sums[route] = [0] * (len(BUCKETS) + 1), 0.0
@@ -54,7 +54,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """What is read off: by route, by the writer, and by deployment."""
+        """All metrics: of each route, of the writer, and of each deployment."""
         yield from self._answers()
         writer = self._service.writer
         for name, told, value in (

@@ -1,8 +1,8 @@
 """The log in PostgreSQL: several machines, of which one writes a deployment at a time.
 
-A lease per deployment has an epoch, and expires by the clock of the database. Who takes it over raises the epoch, and
-every commit inserts only while the epoch is still the writer's. An advisory lock would not do: that of a writer that
-hangs lasts as long as its connection.
+Each deployment has a lease, which has an epoch and expires by the clock of the database. An instance that takes the
+lease over raises the epoch, and a commit inserts rows only if the epoch is still the writer's. An advisory lock would
+not do: a writer that hangs would hold it as long as its connection lasts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TYPES = {
 LEASES = """create table if not exists lease(
     deployment bigint primary key, epoch bigint not null, expires timestamptz not null, address text not null)"""
 KEY = 7_310_528_881
-"""Of a lock that is held while tables are made: `create table if not exists` is not safe beside itself."""
+"""The key of a lock held while tables are made: two `create table if not exists` at once are not safe."""
 
 TAKE = """insert into lease values(%s, 1, clock_timestamp() + %s * interval '1 s', %s)
 on conflict(deployment) do update set epoch = lease.epoch + 1, expires = excluded.expires, address = excluded.address
@@ -71,7 +71,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
-        """For reading, on a connection of its own, which is made anew if it broke."""
+        """A cursor on the connection for reading, which is opened again if it broke."""
         with self._reading:
             if self._reader.closed:
                 self._reader = self._connected()
@@ -87,7 +87,7 @@ class Postgres:
             return cursor.execute(sql, values).fetchall()
 
     def _do(self, sql: str, *values: Any) -> int:
-        """Run a shared statement; how many rows it changed."""
+        """Run a shared statement; returns how many rows it changed."""
         with self._cursor() as cursor:
             return cursor.execute(_in_psycopg(sql), values).rowcount
 
@@ -115,7 +115,7 @@ class Postgres:
         return Lease(None, held[0][0] if held else None)
 
     def beat(self) -> None:
-        """Hold all leases for some seconds more; on a connection that broke while it was idle, a new one is made."""
+        """Renew all leases, on a new connection if the old one broke."""
         with self._writing:
             if not self._epochs:
                 return
@@ -189,11 +189,11 @@ class Postgres:
         return done
 
     def drop_piece(self, number: int) -> bool:
-        """Delete a piece that is of no snapshot."""
+        """Delete a piece that belongs to no snapshot."""
         return self._do(tables.DROP_PIECE, number, number, number) > 0
 
     def snapshots(self, number: int) -> list[tuple[int, bytes]]:
-        """Newest first, as they are at one moment: the writer may drop some."""
+        """Newest first, all as they are at one moment, since the writer may drop some meanwhile."""
         with self._cursor() as cursor, self._reader.transaction():
             cursor.execute("set transaction isolation level repeatable read")
 
@@ -229,7 +229,7 @@ class Postgres:
     # -- the end -----------------------------------------------------------------------------------------
 
     def backup(self, path: Path) -> None:
-        """PostgreSQL has its own ways."""
+        """Refuse: PostgreSQL has ``pg_dump`` for this."""
         raise ValueError("store must be a file of SQLite for this, got PostgreSQL, whose pg_dump does it")
 
     def close(self) -> None:
@@ -239,7 +239,7 @@ class Postgres:
 
 
 def _in_psycopg(sql: str) -> Any:
-    """A shared statement, with the marks that psycopg puts values for."""
+    """A shared statement with the placeholders of psycopg."""
     return sql.replace("?", "%s")
 
 

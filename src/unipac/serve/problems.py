@@ -34,7 +34,7 @@ class Problem(Exception):  # noqa: N818
 
 
 def of(error: Exception) -> Problem:
-    """The problem of an error that a request led to; what the library did not foresee is not one."""
+    """The problem that answers an error; an error that the library did not foresee is raised again."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, msgspec.ValidationError):

@@ -1,7 +1,7 @@
-"""Which ids have surely not been used: so a new decision asks nothing of the disk.
+"""Ids that have surely not been used before, so that most new decisions need no look at the database.
 
-A Bloom filter that grows: with 10 bits an id about 1 % of new ids are looked up for nothing. It is made anew from
-the log at each start.
+A Bloom filter that grows: with 10 bits per id, about 1 % of new ids are looked up needlessly. It is built from the
+log at each start.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Seen:
         pairs[:, 1] |= np.uint64(1)
         self._filters = [_Filter(max(FIRST, 2 * len(pairs)))]
         self._filters[0].add_all(pairs)
-        self._last: tuple[str, tuple[int, int]] = "", _pair("")  # a new id is looked for, and then added
+        self._last: tuple[str, tuple[int, int]] = "", _pair("")  # a new id is looked up, and then added
 
     def add(self, id: str) -> None:  # noqa: A002
-        """It is used now."""
+        """Note that an id is used."""
         if self._filters[-1].count >= self._filters[-1].room:
             self._filters.append(_Filter(2 * self._filters[-1].room))
         self._filters[-1].add(*self._pair_of(id))

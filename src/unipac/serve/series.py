@@ -1,7 +1,7 @@
 """What the page draws: rewards, certificates, shares explored and more, over the decisions, in at most 400 bins.
 
-Bins hold equally many decisions; when there are too many bins, two become one. A series is kept with each snapshot,
-and goes on from there with the records after it.
+Bins hold equally many decisions; when there are too many bins, each pair is merged. A series is kept with each
+snapshot; after a restart it continues with the records after the snapshot.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import msgspec
 from unipac.deployment.store import Record
 
 MOST = 400
-"""Bins."""
+"""The most bins."""
 LATER = 256
-"""So many records are put aside before they are read."""
+"""How many records are put aside before they are read."""
 
 
 class Bin(msgspec.Struct):
     """Some decisions in a row, and what happened while they were made."""
 
     seq: int
-    """Of the last event."""
+    """The number of the last event."""
     wall: float
-    """Of the last decision; seconds since 1970."""
+    """The time of the last decision, in seconds since 1970."""
     decisions: int = 0
     certificates: float = 0.0
-    """The sum of those that are finite."""
+    """The sum of the finite certificates."""
     certified: int = 0
-    """How many these are."""
+    """The number of finite certificates."""
     explored: int = 0
     rewards: int = 0
     reward: float = 0.0
     """The sum of rewards that came."""
     pending: int = 0
-    """At the end."""
+    """Decisions that wait at the end of the bin."""
     drift: float | None = None
-    """The statistic of the alarm, at the end; None where it is not known."""
+    """The statistic of the drift alarm at the end of the bin; None where it is not known."""
     threshold: float | None = None
 
     def take(self, other: Bin) -> None:
-        """Become one with the bin after this."""
+        """Merge with the next bin."""
         for name in ("decisions", "certificates", "certified", "explored", "rewards", "reward"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("seq", "wall", "pending", "drift", "threshold"):
@@ -62,7 +62,7 @@ class State(msgspec.Struct):
     """All of a series."""
 
     seq: int = -1
-    """Of the last event that was noted."""
+    """The number of the last event that was noted."""
     bins: list[Bin] = []
     width: int = 1
     """Decisions in a bin."""
@@ -95,7 +95,7 @@ CERTIFICATE = 4
 
 
 class Series:
-    """Is shown every record of a deployment."""
+    """Collects what the page draws from every record of a deployment."""
 
     def __init__(self, windowed: bool, kept: bytes = b"") -> None:
         self._windowed = windowed
@@ -104,7 +104,7 @@ class Series:
         self._lock = threading.RLock()  # snapshots are made in a thread
 
     def note(self, record: Record) -> None:
-        """A record was written, or is read again."""
+        """Take a record that was written, or that is read when a deployment is opened."""
         if record.kind != "actions":
             with self._lock:
                 self._later.append(record)
@@ -112,7 +112,7 @@ class Series:
                     self._read()
 
     def alarm(self, statistic: float | None, threshold: float | None) -> None:
-        """How far the alarm of drift is."""
+        """Note the statistic of the drift alarm, and its threshold."""
         with self._lock:
             self._read()
             if not self._state.bins:
@@ -121,7 +121,7 @@ class Series:
 
     @property
     def share_explored(self) -> float | None:
-        """Of all decisions; None if there are none."""
+        """The share of all decisions that explored; None if there are none."""
         with self._lock:
             self._read()
             state = self._state
@@ -136,7 +136,7 @@ class Series:
     def _read(self) -> None:
         later, self._later = self._later, []
         for record in later:
-            if record.seq > self._state.seq:  # others were noted before the snapshot
+            if record.seq > self._state.seq:  # earlier ones were noted before the snapshot
                 self._note(_told(record.rest), record.wall or 0.0)
                 self._state.seq = record.seq
 

@@ -23,9 +23,9 @@ from unipac.serve.writer import FAILED, Writer
 DAMAGED = 3
 """The exit code if a log is not as it was written."""
 TICK = 0.05
-"""Seconds between two looks at windows."""
+"""Seconds between two checks for windows that have ended."""
 MOST_WAITING = 4096
-"""Answers that may wait for the disk."""
+"""The most answers that may wait for the disk."""
 
 
 def opened(config: Config) -> Database:
@@ -43,7 +43,7 @@ def opened(config: Config) -> Database:
 
 
 def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """A task without which the service is none: if it fails, the process ends, and what it wrote is on the disk."""
+    """Start a task that the service cannot do without: if it fails, the process ends."""
     task = asyncio.create_task(work)
     task.add_done_callback(_ended)
     return task
@@ -104,7 +104,7 @@ class Service:
                 self._open(listed)
 
     def _spec(self, listed: Listed) -> Spec | None:
-        """What a deployment is made of; None if only the file of another instance can tell."""
+        """The spec of a deployment; None if only the file of another instance can give it."""
         spec = self.config.deployments.get(listed.name)
         if spec is not None:
             return spec
@@ -172,7 +172,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def life(self, app: Any) -> Any:
-        """From the first request to the last."""
+        """The lifespan of the application: start the tasks, and end them after the last request."""
         self.writer.attach(asyncio.get_running_loop())
         self._tasks = [_started(self._windows())]
         if self.database.lease is not None:
@@ -195,7 +195,7 @@ class Service:
                     self._checkpoints = _started(self._checkpoint(due))
 
     def _is_due(self, held: Held) -> bool:
-        """Whether there are enough events since the last snapshot, which takes longer the more decisions wait."""
+        """Whether a snapshot is due: the more decisions wait, the longer it takes, and the rarer it is."""
         enough = max(self.config.snapshot_every, held.deployment.pending)
         return held.log.position().seq - held.snapshot_at >= enough
 
@@ -222,7 +222,7 @@ class Service:
         self.database.close()
 
     def _say_shut(self, held: Held) -> None:
-        """Say where a deployment has come to."""
+        """Log the last event of a deployment, and its digest."""
         journal.line(
             "shut", deployment=held.name, seq=held.log.position().seq, digest=held.deployment.digest()
         )

@@ -4,8 +4,7 @@
     agent = { agent = "Guarded", noise = 0.15, heuristic = { agent = "LinUCB", alpha = 0.5 } }
     features = { kind = "Blocks", ids = ["small", "large"], of = { kind = "Columns", ranges = { tokens = [0, 8000] } } }
 
-Features are described as their ``to_json`` does; what a description leaves out has its default. ``dim`` comes from the
-features.
+Features are described as in their ``to_json``; what is left out has its default. ``dim`` comes from the features.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Spec(NamedTuple):
     text: str
     """The table without retention, as JSON whose keys are sorted: equal texts are equal deployments."""
     own: type[Any] | None
-    """The class of an agent that is not of the library."""
+    """The class of the agent if it is a user's own; None for agents of the library."""
 
 
 def made(table: Any, modules: bool) -> Spec:
-    """The spec of a table; ``modules`` if agents ``module:Class`` may be imported."""
+    """The spec of a table; ``modules`` says whether agents may be imported as ``module:Class``."""
     check.require(isinstance(table, Mapping), "deployment", "a table", table)
     known = (*SETTINGS, "agent", "features", "retention")
     for key in table:
@@ -74,7 +73,7 @@ def made(table: Any, modules: bool) -> Spec:
 
 
 def _canonical(value: Any) -> Any:
-    """The same, with whole numbers as integers: 60.0 is no other window than 60."""
+    """The value with whole numbers as integers: a window of 60.0 is the same as one of 60."""
     if isinstance(value, Mapping):
         return {key: _canonical(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

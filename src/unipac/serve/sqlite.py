@@ -1,7 +1,7 @@
 """The log in a file of SQLite: one process, one connection.
 
-The connection keeps the file locked, and backups go through it: in SQLite before 3.51.3 two connections that reset the
-write-ahead log at the same moment can spoil it.
+The connection keeps the file locked, and backups go through it: in SQLite before 3.51.3, two connections that reset
+the write-ahead log at the same moment can damage it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ TYPES = {
     "clustered": " without rowid",
 }  # fmt: skip
 OF_ID = "select * from event indexed by event_of_id where deployment = ? and id = ? and id is not null"
-"""SQLite would rather read all events of the deployment, unless it is told which index it must use."""
+"""Without ``indexed by``, SQLite would read all events of the deployment."""
 PAGES = 500
-"""A backup copies so many pages at once, and lets the writer in between."""
+"""How many pages a backup copies at once; in between the writer may commit."""
 
 
 class Sqlite:
@@ -84,7 +84,7 @@ class Sqlite:
         """Nobody else can write."""
 
     def give_back(self) -> None:
-        """``close`` does it."""
+        """Do nothing: ``close`` unlocks the file."""
 
     # -- events ------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Sqlite:
         return done
 
     def drop_piece(self, number: int) -> bool:
-        """Delete a piece that is of no snapshot."""
+        """Delete a piece that belongs to no snapshot."""
         with self._lock:
             return self._db.execute(tables.DROP_PIECE, (number, number, number)).rowcount > 0
 
@@ -183,17 +183,17 @@ class Sqlite:
         try:
             with self._lock:
                 self._db.backup(target, pages=PAGES, progress=let_in)
-            target.execute("pragma journal_mode=delete")  # one file, whole in itself
+            target.execute("pragma journal_mode=delete")  # then the copy is a single file
         finally:
             target.close()
 
     def close(self) -> None:
-        """Bring the log into the file, and unlock it."""
+        """Write the write-ahead log into the file, and unlock it."""
         with self._lock:
             self._db.close()
 
 
 def _for_its_owner(path: Path) -> None:
-    """Make the file, if there is none, such that nobody else reads what it will hold."""
+    """Make the file, unless it exists, so that only its owner can read it."""
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -22,14 +22,14 @@ create table if not exists piece(
     deployment {integer} not null, name {bytes} not null, place {integer} not null, body {bytes} not null,
     primary key(deployment, name, place));
 """
-"""The event of an id and kind exists once: nothing is decided or rewarded twice, whatever a writer believes.
+"""The index allows one event per id and kind: nothing is decided or rewarded twice, whatever a writer believes.
 
-A snapshot is in pieces, so that its way to the disk holds up nobody for long, and its body is their name; in older
-files the body is whole.
+A snapshot is stored in pieces, so that writing it delays nobody for long, and its body is the name of the pieces. In
+older files the body is the whole snapshot.
 """
 
 NAME = 16
-"""The length of a name of pieces, which is drawn; a whole body is longer."""
+"""The length of the random name of pieces; a body that is a whole snapshot is longer."""
 ADD_PIECE = "insert into piece values(?, ?, ?, ?)"
 DROP_PIECE = """delete from piece where deployment = ? and (name, place) in (select name, place from piece
     where deployment = ? and name not in (select body from snapshot where deployment = ?) limit 1)"""
@@ -44,7 +44,7 @@ LAST_SERIES = "select seq, series from snapshot where deployment = ? order by se
 
 
 def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """Of rows (seq, context, vectors) those that change: (seq, what is left of the context, of the vectors)."""
+    """The rows (seq, context, vectors) that blanking changes, each with the blanked context and vectors."""
     for seq, context, vectors in rows:
         told = bytes(context), bytes(vectors)
         left = lines.blanked(told[0]), lines.blanked(told[1]) if seq <= through else told[1]
@@ -53,5 +53,5 @@ def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int
 
 
 def whole(body: bytes, pieces_of: Callable[[bytes], Iterable[tuple[bytes]]]) -> bytes:
-    """A snapshot, from the body of its row."""
+    """The whole snapshot, from the body of its row."""
     return b"".join(piece for (piece,) in pieces_of(body)) if len(body) == NAME else body

@@ -1,4 +1,4 @@
-"""Tokens: 32 random bytes, shown once; the file has their SHA-256.
+"""Tokens: 32 random bytes, shown once; the file holds only their SHA-256.
 
 A line of the file: name, scopes, deployment (``*`` for all), SHA-256 in hex, separated by spaces.
 """
@@ -32,7 +32,7 @@ class Token(NamedTuple):
     digest: bytes
 
     def allows(self, scope: str, deployment: str | None) -> bool:
-        """Whether it is good for this; what concerns no deployment, or all, asks for a token of all."""
+        """Whether it allows this; what is not about a single deployment needs a token for all of them."""
         return scope in self.scopes and self.deployment in (ALL, deployment)
 
     def line(self) -> str:
@@ -53,7 +53,7 @@ def made(name: str, scopes: Iterable[str], deployment: str = ALL) -> tuple[str, 
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a token."""
+    """The SHA-256 of a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 

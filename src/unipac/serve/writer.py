@@ -1,7 +1,7 @@
-"""One thread writes what all deployments have logged: whatever was queued while the last commit ran is the next one.
+"""One thread writes the events of all deployments; each commit takes what was queued while the last one ran.
 
-A commit that fails ends the process: the memory is ahead of the disk then, and a sync that failed must not be tried
-again, as the system may have dropped what it could not write.
+A commit that fails ends the process: the memory is then ahead of the disk, and a failed sync must not be repeated, as
+the system may have dropped what it could not write.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 FAILED = 70
 """The exit code after a commit that failed; a supervisor starts the service again."""
 LINGER = 0.002
-"""Seconds for which a commit waits for more, if several wait already."""
+"""Seconds for which a commit waits for more rows, if several answers wait already."""
 
 
 class Writer(threading.Thread):
@@ -35,7 +35,7 @@ class Writer(threading.Thread):
         self.database, self.linger = database, linger
         self.queued = self.durable = 0  # rows handed in, and rows on the disk, since the start
         self.commits, self.seconds = 0, 0.0
-        self.troubled = ""  # why the database does not answer, while it does not
+        self.troubled = ""  # why the database does not answer; empty if it does
         self.ours_until = float("inf") if database.lease is None else 0.0
         self._rows: list[Row] = []
         self._jobs: deque[Callable[[], None]] = deque()
@@ -44,7 +44,7 @@ class Writer(threading.Thread):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: deque[tuple[int, int, asyncio.Future[None]]] = deque()
         self._beats = 0
-        self._due = self._roused = False  # whether the thread must write, and whether it will be told so
+        self._due = self._roused = False  # whether the thread must write, and whether ``rouse`` is scheduled
 
     # -- from other threads --------------------------------------------------------------------------------
 
@@ -63,14 +63,14 @@ class Writer(threading.Thread):
                 self._changed.notify_all()
 
     def wait(self) -> None:
-        """Until all that was queued is on the disk."""
+        """Wait until everything queued so far is on the disk."""
         self.rouse()
         with self._changed:
             target = self.queued
             self._changed.wait_for(lambda: self.durable >= target)
 
     def do(self, job: Callable[[], T]) -> T:
-        """Let the thread do something after the next commit, and wait for what it returns."""
+        """Let the thread do a job after the next commit; wait for its result and return it."""
         done: Future[T] = Future()
 
         def wrapped() -> None:
@@ -94,7 +94,7 @@ class Writer(threading.Thread):
     # -- from the event loop ---------------------------------------------------------------------------------
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Those who wait live in this loop."""
+        """Set the loop in which answers wait."""
         self._loop = loop
 
     @property
@@ -103,24 +103,24 @@ class Writer(threading.Thread):
         return len(self._waiting)
 
     async def on_disk(self) -> None:
-        """Return when all that was queued so far is on the disk, and nobody else can have begun to write."""
+        """Wait until everything queued so far is on the disk, and no other instance can have begun to write."""
         rows = self.queued
         if rows > self.durable:
             await self._until(rows, 0)
-        while time.monotonic() > self.ours_until:  # the process may have been stopped
+        while time.monotonic() > self.ours_until:  # the process may have been suspended
             await self._until(rows, self._beats + 1)
 
     async def _until(self, rows: int, beats: int) -> None:
         assert self._loop is not None
         future = self._loop.create_future()
         self._waiting.append((rows, beats, future))
-        if not self._roused:  # first let all requests that are there queue their rows: one commit serves them
+        if not self._roused:  # first all present requests queue their rows, so that one commit serves them
             self._roused = True
             self._loop.call_soon(self.rouse)
         await future
 
     def _wake(self) -> None:
-        """In the loop's thread: let go of those whose rows are on the disk."""
+        """Wake those whose rows are on the disk; runs in the loop's thread."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= self.durable and waiting[0][1] <= self._beats:
             future = waiting.popleft()[2]
@@ -130,7 +130,7 @@ class Writer(threading.Thread):
     # -- the thread ------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Commit, beat, and do jobs, until the end."""
+        """Commit rows, renew leases and do jobs, until the end."""
         try:
             while self._step():
                 pass
@@ -169,7 +169,7 @@ class Writer(threading.Thread):
         return not (ending and not self._rows and not self._jobs)
 
     def _beat(self) -> bool:
-        """Stay the writer, if it is time; while the database does not answer, try again until others may write."""
+        """Renew the leases if that is due; returns whether they were. If the database does not answer, try again."""
         lease = self.database.lease
         if lease is None or time.monotonic() < self.ours_until - lease * 2 / 3:
             return False

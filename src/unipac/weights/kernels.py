@@ -31,8 +31,8 @@ from unipac._jit import jit
     OTHER_WEIGHTS, OTHER_EARNED, OTHER_SQUARES, OTHER_MISSED, OTHER_CORRECTED,
     LOWER_CENTRES, UPPER_CENTRES, GROWN, SHRUNK,
 ) = range(15)  # fmt: skip
-"""Places in the array of totals: t; Σ w, Σ w r, Σ w², Σ w (r − f), Σ of the doubly robust terms; the same of the
-other policy; Σ G of both sides; and bounds on the products of the factors."""
+"""Places in the array of totals: t; Σ w, Σ w r, Σ w², Σ w (r − f), and the sum of the doubly robust terms; the same
+for the other policy; Σ G of both sides; and bounds on the products of the factors."""
 
 TOTALS = 15
 CLOSEST = 0.98
@@ -58,7 +58,7 @@ def add(
     products: Array,
     logs: Array,
 ) -> None:
-    """Take rounds: weights, rewards in [0, 1], bounds W; weights of the other policy and guesses may be empty.
+    """Add rounds: weights, rewards in [0, 1], bounds W; weights of the other policy and guesses may be empty.
 
     ``rooms`` are 0.98/l − g for the bets l.
     """
@@ -91,10 +91,10 @@ def add_one(
     products: Array,
     logs: Array,
 ) -> None:
-    """Take one round with weights w and v, a guess f(A), and the means Σ π f of the first and the second policy.
+    """Add one round with weights w and v, a guess f(A), and the means Σ π f of the first and the second policy.
 
-    Without ``guided``, the guess is the weighted mean reward so far. If ``second`` is NaN, the second policy is what
-    was decided, v = 1, which needs no guess: its z is 0. The centre must not depend on f(A).
+    Unless ``guided``, the guess is the weighted mean reward so far. If ``second`` is NaN, the second policy is the one
+    that made the decisions: v = 1, and it needs no guess, as its z is 0. The centre must not depend on f(A).
     """
     most = 2.0 if two else 1.0
     if guided:
@@ -145,7 +145,7 @@ def add_one(
 
 @jit
 def _bet(u: float, z: float, centre: float, scale: float, bets: Array, rooms: Array, products: Array) -> None:
-    """Multiply the wealth of each bet; ``scale`` is 1/W, and 0 if there is no bound: then the guess has no share."""
+    """Multiply the wealth of each bet; ``scale`` is 1/W, or 0 without a bound, and then the guess has no share."""
     for k in range(bets.size):
         share = min(1.0, rooms[k] * scale)
         products[k] *= 1.0 + bets[k] * (u + share * z - centre)

@@ -47,7 +47,7 @@ class Totals(NamedTuple):
 
 
 def grid(most: float, decades: float = DECADES) -> tuple[Array, Array, Array]:
-    """The bets l for numbers of at least −``most``, from 0.98/most down; log c, their prior; and 0.98/l − most."""
+    """The bets l for numbers of at least −``most``, from 0.98/most down; their log priors; and 0.98/l − most."""
     depth = np.linspace(0.0, decades, BETS)
     bets = kernels.CLOSEST / most * 10.0**-depth
     prior = 1.0 / (1.0 + 2.0 * np.maximum(0.0, depth - 2.0) ** 2)
@@ -61,9 +61,9 @@ class RunningMean:
     π(A). The weight of the round is w = π(A)/p(A). The bounds hold for the mean of the policy's expected rewards **on
     the rounds so far**, whatever the rewards are: they may drift, or be chosen by an adversary who knows the past.
 
-    It is assumed that each p is right and was positive wherever π was; that π, and the guess if there is one, were
-    fixed before the draw; and that rewards lie in the range. Policies that were chosen by looking at these rounds are
-    not covered.
+    The bounds assume that each p is right and was positive wherever π was; that π, and the guess if there is one, were
+    fixed before the draw; and that rewards lie in the range. They do not hold for policies that were chosen by looking
+    at these rounds.
 
     Args:
         reward_range: (low, high) between which all rewards lie.
@@ -117,24 +117,24 @@ class RunningMean:
         other_expected: ArrayLike | None = None,
         largest: ArrayLike | None = None,
     ) -> None:
-        """Take one round, or several as arrays (T,), in the order of their draws.
+        """Add one round, or several as arrays (T,), in the order of their draws.
 
         Args:
             weight: π(A)/p(A), the probability of the action taken under the policy over that of the log.
             reward: the reward.
-            other: the weight of the other policy, if this is a difference; 1 for the decisions as they were made. One
-                number is that of all rounds.
+            other: the weight of the other policy, if this is a difference; 1 for the decisions as they were made. A
+                single number holds for all rounds.
             guess: a guess f(A) of the reward of the action taken, within the range, made before the draw. It may be
                 wrong; a good one makes the bounds narrower. Without any, the mean so far is the guess.
             expected: Σ_a π(a) f(a), with a guess.
-            other_expected: the same of the other policy, with a guess, if this is a difference. It may be left out if
-                the other policy is what was decided, with weights 1.
+            other_expected: the same for the other policy, with a guess, if this is a difference. It may be left out if
+                the other policy is the one that made the decisions, with weights 1.
             largest: the largest weight that any action could have had in the round, known before the draw: the largest
                 π(a)/p(a), of both policies if this is a difference. It may change from round to round.
 
         Raises:
             ValueError: if a weight is negative or above the largest one, a reward outside its range, or something is
-                missing; then no round was taken.
+                missing; then no round was added.
         """
         given, guided = other is not None, guess is not None
         words = "the weight of the other policy" if self.difference else "left out: this is not a difference"
@@ -169,7 +169,7 @@ class RunningMean:
             kernels.add(w, r, v, f, m, n, W, self._bets, self._rooms, *self._state)
 
     def _add_one(self, weight: float, reward: float, *rest: ArrayLike | None) -> None:
-        """Take one round without making arrays."""
+        """Add one round without making arrays."""
         names = ("other", "guess", "expected", "other_expected", "largest")
         told = [0.0 if x is None else check.real(name, x) for name, x in zip(names, rest, strict=True)]  # type: ignore[arg-type]
         v, f, m, n, W = told
@@ -186,13 +186,13 @@ class RunningMean:
         kernels.add_one(w, r, v, f, m, n, self.difference, guided, W, self._bets, self._rooms, *self._state)
 
     def change(self, weight: float, reward: float, other: float, largest: float) -> Change:
-        """The change that takes one round of a difference, for ``unipac._atomic.commit``; nothing is taken yet."""
+        """The change that adds one round of a difference, for ``unipac._atomic.commit``; nothing is added yet."""
         told = weight, self._one_scaled("reward", reward), other, 0.0, 0.0, 0.0, True, False, largest
         return (kernels.add_one, *told, self._bets, self._rooms, *self._state)
 
     @property
     def decided(self) -> float:
-        """The mean reward so far of the other policy, in [0, 1], with a first guess that counts as one round."""
+        """The mean reward of the other policy so far, scaled to [0, 1]; a first guess counts as one round."""
         t = self._state.totals
         return float((t[kernels.OTHER_EARNED] + kernels.PRIOR) / (t[kernels.OTHER_WEIGHTS] + 1.0))
 
@@ -253,7 +253,7 @@ class RunningMean:
 
     @property
     def ipw(self) -> float:
-        """The mean of w r, unbiased; of a difference, that of both policies. NaN without rounds."""
+        """The mean of w r, unbiased; of a difference, the first mean minus the second. NaN without rounds."""
         t = self._state.totals
         low, high = self.reward_range
         weights = t[kernels.WEIGHTS] - t[kernels.OTHER_WEIGHTS]
@@ -286,7 +286,7 @@ class RunningMean:
 
     @property
     def effective_rounds(self) -> float:
-        """(Σ w)²/Σ w²: so many rounds of equal weight would tell as much; of a difference, the less of the two."""
+        """(Σ w)²/Σ w²: this many rounds of equal weight would tell as much; of a difference, the smaller of two."""
         t = self._state.totals
         first = _effective(t[kernels.WEIGHTS], t[kernels.SQUARES])
         if not self.difference:

@@ -73,7 +73,7 @@ class Guarded(BanditAgent):
     def made_for(
         cls, instance: BanditInstance, *, rounds: int | None = None, seed: int = 0, **parameters: Any
     ) -> Self:
-        """As for all agents; the heuristic is LinUCB with α = 1 unless given, as an agent or by name."""
+        """As for all agents; ``heuristic`` is an agent or a table with its name, by default LinUCB with α = 1."""
         return cls(**state.fitting(instance, parameters, rounds=rounds, seed=seed))
 
     def _check_parameters(self) -> None:
@@ -141,7 +141,7 @@ class Guarded(BanditAgent):
 
     @property
     def explored(self) -> int:
-        """In how many rounds the guard explored, and not the heuristic chose."""
+        """In how many rounds the guard explored, instead of letting the heuristic choose."""
         return sum(level.size for level in self.levels())
 
     def mistake_bound(self, eps: float) -> float:

@@ -1,10 +1,10 @@
 """Compiled rounds of ``Guarded``: levels that close one after the other and watch over a heuristic.
 
-guard     eliminate, and explore what a closed level does not know well enough
-pick      what the heuristic would play, if it is a single regression on all data
-verdict   what is known of the action chosen
+guard     eliminate actions, and explore those that a closed level does not know well enough
+pick      the choice of a heuristic that is a single regression on all data
+verdict   mean, bounds and certificate of the chosen action
 decide    all of these
-play      all of it, round after round, if the heuristic is a single regression
+play      many rounds, if the heuristic is a single regression
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Work(NamedTuple):
     width2: Array
     """(n,): squared widths in the level at hand."""
     means: Array
-    """(n,): estimated rewards, from all data; what follows, too."""
+    """(n,): estimated rewards from all data."""
     all_width2: Array
     radius: Array
-    """(1,): of the heuristic."""
+    """(1,): the radius of the heuristic."""
 
 
 def workspace(n: int, rows: Array) -> Work:
-    """Scratch memory, for the factors of a stack."""
+    """Scratch memory for n actions, for a stack with these factors."""
     capacity, d, columns = rows.shape
     m, D = d // (columns - 2), (columns + 1) // 4 * 4
     integers, floats = np.empty((3, n), dtype=np.int64), np.empty((3, n))
@@ -73,9 +73,9 @@ _workspace = jit(workspace)
 def guard(
     levels: Levels, rules: Rules, zeta: float, closed: int, X: Array, work: Work
 ) -> tuple[int, int, int, int]:
-    """Row to be played, or -1 if the heuristic may pick from ``work.alive``; level; how many; last level used.
+    """The row to play, or -1 if the heuristic may pick; its level; how many are ``work.alive``; the last level used.
 
-    If rewards are linear within ζ, an action is ruled out only if it is worse by more than 2ζ.
+    If rewards are linear only within ζ, an action is ruled out only if it is worse by more than 2ζ.
     """
     n = X.shape[0]
     m, width = work.outcome.shape[1], levels.rows.shape[2] - 2
@@ -98,7 +98,7 @@ def guard(
         kept = 0
         widest, wide = best, -1.0
         radius = radius_of(levels, rules, level, zeta)
-        for a in range(count):  # without branches: which action survives is hard to predict
+        for a in range(count):  # without branches, as it is hard to predict which action survives
             k = work.alive[a]
             mean, width2 = _difference(work, level, best, k)
             stays = mean <= radius * math.sqrt(width2) + 2.0 * zeta
@@ -117,7 +117,7 @@ def guard(
 
 @inlined
 def _image(rows: Array, level: int, X: Array, k: int, work: Work) -> tuple[float, float]:
-    """Keep u = Mx of row k of X in this level and its block; its mean u·z and squared width u·u."""
+    """Keep u = Mx of row k of X in this level and its block; returns its mean u·z and squared width u·u."""
     _, d, row = rows.shape
     _, m, D = work.outcome.shape
     w, begin, z = row - 2, int(np.int64(0)), level * m * D
@@ -190,7 +190,7 @@ def look(levels: Levels, X: Array, work: Work) -> None:
 
 @inlined
 def pick(levels: Levels, confidence: Confidence, count: int, work: Work) -> int:
-    """What a heuristic that is a single regression on all data, with the radius of its own, picks from the alive."""
+    """The pick, among the alive actions, of a heuristic that is one regression on all data with its own radius."""
     own = Levels(levels.rows, levels.logdet, work.radius, levels.size, levels.rotations)
     set_own_radii(own, confidence, int(np.int64(1)), int(np.int64(1)))
     radius = confidence.scale * own.beta[0]
@@ -209,8 +209,8 @@ def verdict(
 ) -> tuple[float, float, float, float, float, bool]:
     """Mean, width, ucb and lcb, certificate, and whether the bounds are refuted.
 
-    By the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those of the
-    regression that gives the ucb. ``spare`` is scratch memory of the sets.
+    They come from the set of all data and, if there are any, the ``sets`` behind certificates; mean and width are those
+    of the regression that gives the ucb. ``spare`` is scratch memory of the sets.
     """
     return _verdict(levels, rules, memory.known(sets, spare, X.shape[0]), X, k, last, work)
 
@@ -219,7 +219,7 @@ def verdict(
 def _verdict(
     levels: Levels, rules: Rules, known: memory.Open | None, X: Array, k: int, last: int, work: Work
 ) -> tuple[float, float, float, float, float, bool]:
-    """As ``verdict``, with ``sets`` by name. If bounds refute the ζ in force, the answer is one under the next."""
+    """As ``verdict``, with unpacked sets. If bounds refute the ζ in force, the answer is under the next one."""
     beta, zeta = levels.beta[0], 0.0
     mean, width = work.means[k], math.sqrt(work.all_width2[k])
     reach = rules.norm * rules.action_norm
@@ -254,7 +254,7 @@ def _verdict(
             for i in range(work.means.size):
                 best = max(best, work.means[i] + beta * math.sqrt(work.all_width2[i]))
             certificate = min(max(min(best, rules.high) - lcb, 0.0), certificate)
-        if not moved:  # else what the levels have ruled out was so under another ζ
+        if not moved:  # otherwise the levels ruled actions out under another ζ
             certificate = by_levels(levels, rules, zeta, k, last, certificate, work)
         if known is not None:
             for i in range(work.means.size):
@@ -329,9 +329,10 @@ def play(
     refuted: bool,
     record: single.Record,
 ) -> tuple[int, bool]:
-    """Rounds on actions (T, n, d), or (1, n, d), and rewards (T, n): T, and whether bounds are refuted, now or before.
+    """Play T rounds on actions (T, n, d), or (1, n, d), and rewards (T, n).
 
-    ``heuristic`` is the memory of one regression; ``shared``: it is the one on all data that the guard has itself.
+    Returns T, and whether bounds were ever refuted. ``heuristic`` is the memory of one regression; ``shared`` says
+    whether that is the guard's own regression on all data.
     """
     inner, confidence = single._unpack(heuristic)
     s = single.scratch(heuristic, inner)

@@ -27,7 +27,7 @@ from unipac.theory.kernels import level_delta as _level_delta, mixture as _mixtu
 _learn_level = stack._learn
 
 NARROWER = 1e-6
-"""By this relative amount the squared width of an explored round may have become narrower, by rounding alone."""
+"""The relative amount by which rounding alone may make the squared width of an explored round narrower."""
 
 
 class Rules(NamedTuple):
@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     delta: float
     """δ/2: shared by the levels."""
     outer: float
-    """The share of the set of all data: what the levels and the sets behind certificates leave."""
+    """The part of δ for the set of all data: what the levels and the sets behind certificates leave."""
     noise: float
     norm: float
     regularization: float
@@ -66,7 +66,7 @@ def set_radii(levels: Levels, rules: Rules, low: int, high: int) -> None:
 
 @inlined
 def radius_of(levels: Levels, rules: Rules, level: int, zeta: float) -> float:
-    """The radius of a closed level if rewards are linear within ζ: b_l + ζ √n, n no less than the rounds of D^l."""
+    """The radius of a closed level if rewards are linear within ζ: b_l + ζ √n, with n at least the rounds of D^l."""
     radius = levels.beta[level]
     if zeta > 0.0:
         members = math.floor(rules.gate * 4.0**level)
@@ -78,7 +78,7 @@ def radius_of(levels: Levels, rules: Rules, level: int, zeta: float) -> float:
 
 @inlined
 def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
-    """Close the levels that the next round finds closed: each keeps what all data were; returns how many are."""
+    """Close the levels that are closed in the next round: each keeps a copy of all data. Returns how many are."""
     while rounds + 1.0 > rules.gate * 4.0 ** (closed + 1.0):
         closed += 1
         ridge.copy(levels.rows[0], levels.rows[closed])
@@ -88,7 +88,7 @@ def close(levels: Levels, closed: int, rounds: int, rules: Rules) -> int:
 
 
 class Scratch(NamedTuple):
-    """Room for the values of one action by entry of the stack, and for a rotation."""
+    """Room for the mean and squared width of one action in each entry of the stack, and for a rotation."""
 
     means: Array
     width2: Array
@@ -147,18 +147,18 @@ def learn(
     width2: float,
     s: Scratch,
 ) -> int:
-    """Add ``times`` equal rounds, explored at ``level`` as long as they are wide, else free; how many are closed.
+    """Add ``times`` equal rounds, explored at ``level`` while they are wide, else free; returns the closed levels.
 
-    What is wide is decided here: with late rewards a round may have been wide when it was chosen, and no longer be.
+    Width is checked here again: if rewards are late, a round may have been wide when it was chosen, and no longer be.
 
-    ``width2`` is the squared width of x on all data, NaN if it is not known.
+    ``width2`` is the squared width of x on all data; NaN if it is not known.
     """
     first, once = int(np.int64(0)), int(np.int64(1))
     row = x.reshape((1, x.size))
     explored = int(np.int64(0))
     if level > 0:
         evaluate_all(levels.rows, level + 1, level + 1, row, first, once, s.means, s.width2)
-        if s.width2[0] >= (1.0 - NARROWER) * 4.0**-level:  # else others were learned since it was chosen
+        if s.width2[0] >= (1.0 - NARROWER) * 4.0**-level:  # else others were learned after it was chosen
             explored = max(once, stack.share(s.width2[0], level, times))
     while times > 0:
         room = rules.gate * 4.0 ** (closed + 1.0) - rounds
@@ -198,7 +198,7 @@ def covers(levels: Levels, rules: Rules, closed: int, zeta: float, truth: Array)
 
 @jit
 def covers_all(levels: Levels, rules: Rules, sets: Array | None, spare: Array, truth: Array) -> bool:
-    """The same, of the sets behind certificates too."""
+    """Whether the truth lies in all sets, those behind certificates included."""
     closed = closed_levels(levels.rows)
     if sets is None:
         return covers(levels, rules, closed, 0.0, truth)

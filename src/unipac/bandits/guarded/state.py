@@ -34,7 +34,7 @@ from unipac.theory.bounds import level_size
 from unipac.theory.elimination import guarded_mistake_bound
 
 KEPT = 256
-"""For so many actions scratch memory is kept."""
+"""Scratch memory is kept for at most this many actions."""
 
 
 class Saved(NamedTuple):
@@ -48,7 +48,7 @@ class Saved(NamedTuple):
 
 
 def check_parameters(heuristic: Any, regularization: float, action_norm: float) -> None:
-    """Refuse what cannot choose and learn under a guard, and a λ that is too small for one."""
+    """Refuse heuristics that cannot choose and learn under a guard, and a λ that is too small."""
     fresh = isinstance(heuristic, BanditAgent) and heuristic.rounds == 0 and not heuristic.pending
     words = "a fresh bandit agent that absorbs rounds"
     check.require(fresh and heuristic.absorbs, "heuristic", words, heuristic)
@@ -59,14 +59,14 @@ def check_parameters(heuristic: Any, regularization: float, action_norm: float) 
 
 
 def fitting(instance: BanditInstance, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The parameters of a guard that fits an instance, those that are given first."""
+    """The parameters of a guard that fits an instance; ``parameters`` take precedence."""
     heuristic = heuristic_for(parameters.pop("heuristic", None), instance, **more)
     told = {name: getattr(instance, name) for name in ("noise", "norm", "blocks")}
     return {"heuristic": heuristic, **told, **parameters}
 
 
 def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
-    """An agent as it is; a table of its name and parameters makes one that fits the instance; by default LinUCB."""
+    """The given agent; or, from a table with name and parameters, one that fits the instance; by default LinUCB."""
     check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
     given = {"agent": "LinUCB", "alpha": 1.0} if given is None else given
     if not isinstance(given, Mapping):
@@ -76,14 +76,14 @@ def heuristic_for(given: Any, instance: BanditInstance, **more: Any) -> Any:
 
 
 def regressions(heuristic: Any, regularization: float) -> tuple[bool, bool]:
-    """Whether it chooses by one compiled regression on all data and nothing else, and whether that is the guard's."""
+    """Whether it chooses by one compiled regression on all data alone, and whether that equals the guard's own."""
     single = vars(type(heuristic)).get("single_regression", False) and heuristic.fixed_actions is None
     single = single and not getattr(heuristic, "_chooses_by_sets", False)
     return single, single and heuristic.regularization == regularization
 
 
 def inner_of(heuristic: Any, ledger: Ledger) -> Any:
-    """A copy, without sets that only its own certificates would use, that counts and draws by a ledger."""
+    """A copy that counts and draws by a ledger, without sets that only its own certificates would use."""
     inner = copy.copy(heuristic)
     if regressions(heuristic, 1.0)[0] and getattr(heuristic, "tight", False):
         inner = type(heuristic)(**{**heuristic.parameters, "tight": False, "rewards_within": None})
@@ -147,7 +147,7 @@ def rules_of(agent: Any) -> Rules:
 
 
 def kinds(agent: Any) -> tuple[Any, ...]:
-    """What decides of which types the arguments of kernels are; nothing does in a class of a user's."""
+    """The values that determine the types of kernel arguments; () for a user's class, which may use any types."""
     if not ours(agent):
         return ()
     constants = *agent._rules, agent.misspecification, *(agent._inner._confidence if agent._shared else ())
@@ -177,7 +177,7 @@ def empty(agent: Any, rules: Rules, rounds: int = 0) -> Levels:
     """The levels that are closed after so many rounds, without data."""
     levels = stack.empty(_capacity(rules, rounds), agent.dim, rules.regularization, agent.blocks)
     compiled.set_radii(levels, rules, 0, 0)
-    if len(levels.size) > 2:  # else none is closed, and no kernel is needed to know it
+    if len(levels.size) > 2:  # otherwise none is closed, and no kernel needs to be compiled
         compiled.close(levels, 0, rounds, rules)
     return levels
 
@@ -253,16 +253,17 @@ def listed(levels: Levels, rules: Rules, zeta: float) -> list[Level]:
 
 
 class Scratch:
-    """Scratch memory and forms of kernels; kept, as making them takes as long as using them."""
+    """Scratch memory and forms of kernels; they are kept, as making them takes as long as using them."""
 
-    def __init__(self, *kind: Any) -> None:  # without a kind, types are looked at in every call
+    # Without a kind, every call looks at the types of all arguments.
+    def __init__(self, *kind: Any) -> None:
         self._spare = tight.Spare()
         self._work: dict[tuple[int, int], kernels.Work] = {}
         self._learning: dict[int, compiled.Scratch] = {}
         self._forms = forms(Scratch, *kind) if kind else None
 
     def form(self, kernel: Any, *arguments: Any) -> Any:
-        """The form of a kernel, the types of whose arguments are those of all agents of this kind."""
+        """The form of a kernel for the argument types that all agents of this kind share."""
         if self._forms is None:
             return kernel
         if kernel not in self._forms:
@@ -270,15 +271,15 @@ class Scratch:
         return self._forms[kernel]
 
     def usual(self, name: str, array: Array) -> Array:
-        """An array that may come from a class of a user's, as the kernels want it."""
+        """An array in the form that kernels accept; for a user's class it is converted."""
         return floats(name, array) if self._forms is None else array
 
     def run(self, kernel: Any, *arguments: Any) -> Any:
-        """Call a kernel in this form."""
+        """Call the form of a kernel."""
         return self.form(kernel, *arguments)(*arguments)
 
     def choosing(self, levels: Levels, n: int) -> kernels.Work:
-        """For a choice among n actions."""
+        """Scratch memory for a choice among n actions."""
         capacity = len(levels.size)
         if n > KEPT:
             return kernels.workspace(n, levels.rows)
@@ -292,7 +293,7 @@ class Scratch:
         return (sets, self._spare.room(n, sets)) if sets.size else (None, tight.NONE)
 
     def learning(self, levels: Levels) -> compiled.Scratch:
-        """For a round to be learned."""
+        """Scratch memory for learning a round."""
         capacity, dim, _ = levels.rows.shape
         if capacity not in self._learning:
             self._learning = {capacity: compiled.scratch(capacity, dim)}
@@ -303,13 +304,13 @@ class Scratch:
 
 
 def shown(text: str, heuristic: BanditAgent) -> str:
-    """The repr of a guard, with its heuristic as it was given: what that has learned is counted by the guard."""
+    """The repr of a guard; its heuristic is shown as the user passed it, without the rounds it has learned."""
     own = repr(heuristic)
     return text.replace(own, own[1:].rpartition(": ")[0])
 
 
 def picked(heuristic: BanditAgent, X: Array, alive: NDArray[np.int64]) -> int:
-    """The row of X that the heuristic picks from the alive; a ``ValueError`` if it is none of them."""
+    """The row of X that the heuristic picks among the alive actions; a ``ValueError`` if it picks none of them."""
     index = heuristic._decide(X[alive], False)[0]
     sound = isinstance(index, (int, np.integer)) and 0 <= index < len(alive)
     words = f"such that it picks one of {len(alive)} actions, 0 to {len(alive) - 1}"
@@ -320,8 +321,8 @@ def picked(heuristic: BanditAgent, X: Array, alive: NDArray[np.int64]) -> int:
 def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
     """The changes by which the heuristic of a guard learns a round.
 
-    A user's heuristic may run Python as it learns, where an exception can come at any moment: so a copy of it learns,
-    and takes its place.
+    A user's heuristic may run Python as it learns, where an exception can come at any moment. So a copy of it learns,
+    and then takes its place.
     """
     heuristic: BanditAgent = guard._inner
     if ours(heuristic):
@@ -333,6 +334,6 @@ def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
 
 
 def give(ledger: Ledger, agent: Any) -> None:
-    """Let an agent, and the ones inside it, count and draw as their guard does."""
+    """Let an agent, and the ones inside it, count and draw by this ledger."""
     while agent is not None:
         agent._ledger, agent = ledger, getattr(agent, "_inner", None)

@@ -1,4 +1,4 @@
-"""What the agents with such sets share: parameters, and under which ζ they answer."""
+"""What agents with such sets share: their parameters, and the ζ under which they answer."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from unipac.linalg.blocks import first_across
 T = TypeVar("T")
 
 NARROWEST = 1e-50
-"""A range of rewards that is narrower is refused: its square would be lost."""
+"""The narrowest range of rewards that is accepted: the square of a narrower one would underflow."""
 
 
 def told(agent: Any) -> tuple[float, ...]:
-    """The values of ζ, increasing, as they were told."""
+    """All values of ζ that the user gave, increasing."""
     value = agent._given("misspecification")
     return value if isinstance(value, tuple) else (value,)
 
 
 def assumes(cls: T) -> T:
-    """Let ``misspecification`` of the agents of a class be the ζ in force; it is told as one number or as several."""
+    """Make ``misspecification`` of a class's agents the ζ in force; users pass one number or several."""
     made: Any = cls
     otherwise = made._given
 
     def get(agent: Any) -> Any:
-        """ζ in force: certificates hold if rewards are linear within this."""
+        """The ζ in force: certificates hold if rewards are linear within it."""
         value = agent._misspecification
         if type(value) is float:
             return value
@@ -58,7 +58,7 @@ def no_data(agent: Any, share: float) -> Array:
 
 
 def check_parameters(agent: Any, kept: bool) -> None:
-    """Refuse blocks of unequal length, and what the sets must know where none are ``kept``."""
+    """Refuse blocks of unequal length, and parameters that only sets use if none are ``kept``."""
     dim, zetas = agent.dim, told(agent)
     check.require(dim % agent.blocks == 0, "blocks", f"a divisor of dim = {dim}", agent.blocks)
     check.require(kept or zetas == (0.0,), "misspecification", "0 without the sets of tight=True", zetas)
@@ -76,7 +76,7 @@ def check_parameters(agent: Any, kept: bool) -> None:
 
 
 def check_blocks(name: str, X: Array, blocks: int) -> None:
-    """Refuse actions, the rows along the last axis, with entries in two blocks."""
+    """Refuse actions (rows along the last axis) that have entries in two blocks."""
     if blocks > 1:
         rows = X.reshape(-1, X.shape[-1])
         bad = first_across(rows, X.shape[-1] // blocks)

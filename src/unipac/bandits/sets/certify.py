@@ -1,11 +1,11 @@
 """Compiled certificates: how much better than the chosen action another can be, by A, B and C.
 
 C is the set of all data that the agent has anyway: the regression in entry ``level`` of its stack, with radius c.
-A, and the differences of C, take d² steps for a direction, so they are asked only for actions that B, weighted B and
-the bounds of single actions leave above the certificate found so far.
+A, and differences in C, take d² steps per direction. So they are computed only for actions that B, weighted B and the
+bounds of single actions leave above the certificate found so far.
 
 interval      least upper and greatest lower bound of an action, by A and B
-move_on       let the next ζ be in force if the bounds of an action refute the one that is
+move_on       put the next ζ in force if the bounds of an action refute the current one
 index_a       the upper bound of an action by A alone, for choices
 certificate   the largest bound on a difference y − x
 bound_all     the intervals of all actions, by A, B and C
@@ -45,14 +45,14 @@ UNDERFLOW = 1e-290
 def interval(
     sets: Sets, rules: Rules, X: Array, k: int, row: int, work: Work
 ) -> tuple[float, float, float, float, float]:
-    """Bounds of the expected reward of action k: upper and lower by the sets and S‖x‖, and upper by the sets alone.
+    """Upper and lower bound on the mean reward of action k by the sets and S‖x‖, and the upper bound by the sets alone.
 
-    Then mean and width of the regression that gives the last. ``row`` is where it was looked at.
+    Also returns mean and width of the regression that gives the last bound. ``row`` holds the action's values.
     """
     b, width2 = work.block[row], work.values[row, WIDTH2]
     mean, mixed = work.values[row, MEAN], work.values[row, MIXED]
     zeta = rules.zetas[sets.status[0]]
-    if width2 < UNDERFLOW:  # of an action so short that its square is lost, the sets know nothing
+    if width2 < UNDERFLOW:  # the square of so short an action is lost, so the sets give no bound
         return math.inf, -math.inf, math.inf, mean, math.sqrt(width2)
     a = half_a(sets, rules, b, work.images, row, width2)
     f = sets.sums[b, RADIUS_B] * math.sqrt(width2)
@@ -71,14 +71,14 @@ def interval(
 
 @inlined
 def index_a(sets: Sets, rules: Rules, k: int, scale: float, work: Work) -> float:
-    """What a choice takes for the reward of action k: ⟨θ̂, x⟩ and ``scale`` times the half-width by A."""
+    """The index by which a choice ranks action k: ⟨θ̂, x⟩ plus ``scale`` times the half-width by A."""
     half = half_a(sets, rules, work.block[k], work.images, k, work.values[k, WIDTH2])
     return float(work.values[k, MEAN] + scale * half)
 
 
 @inlined
 def _subtract(work: Work, i: int, k: int) -> int:
-    """Write Mx_i − Mx_k into the last row of the images; which row that is."""
+    """Write Mx_i − Mx_k into the last row of the images; returns the number of that row."""
     D = work.images.shape[1]
     row = int(work.images.shape[0]) - 1
     for j in range(0, D, 4):
@@ -100,7 +100,7 @@ def certificate(
     most: float,
     work: Work,
 ) -> float:
-    """How much better than action k, of reward at least ``lower``, another can be; ``most`` if no less is found.
+    """How much better than action k another can be, at most ``most``; the reward of k is at least ``lower``.
 
     ``work.outer`` has the means and squared widths of all actions in the regression of C.
     """
@@ -113,7 +113,7 @@ def certificate(
         if bound > largest:
             first, largest = i, bound
     found = 0.0
-    for step in range(-1, n):  # the largest first: few others are then left
+    for step in range(-1, n):  # the largest first: then few others are left to check
         i = first if step < 0 else step
         if i < 0 or found >= most:
             break
@@ -134,7 +134,7 @@ def _quick(
     zeta: float,
     work: Work,
 ) -> float:
-    """How much better than k action i can be, by what takes d steps: differences in B, bounds of single actions."""
+    """How much better action i can be than k, by what takes d steps: differences in B, bounds of single actions."""
     b = work.block[i]
     mixed, radius = work.values[i, MIXED], sets.sums[b, RADIUS_B]
     upper = mixed + radius * math.sqrt(work.values[i, WIDTH2])
@@ -178,7 +178,7 @@ def _slow(
     zeta: float,
     work: Work,
 ) -> float:
-    """The same by A, the difference in C and S‖y − x‖; not sought below ``enough``."""
+    """The same by A, the difference in C and S‖y − x‖; stops once the bound is at most ``enough``."""
     bound = math.inf
     b = work.block[i]
     if b == work.block[k]:
@@ -198,7 +198,7 @@ def _slow(
     if b == work.block[k]:
         first, once, at = int(np.int64(0)), int(np.int64(1)), level + int(np.int64(1))
         evaluate_all(rows, at, at, work.difference, first, once, work.one[0], work.one[1])
-    else:  # what is in two blocks is orthogonal in C
+    else:  # actions of two blocks are orthogonal in C
         work.one[0, 0] = work.outer[0, i] - work.outer[0, k]
         work.one[1, 0] = work.outer[1, i] + work.outer[1, k]
     bound = min(bound, float(work.one[0, 0]) + c * math.sqrt(work.one[1, 0]) + 2.0 * zeta)
@@ -215,8 +215,8 @@ def bound_all(
 ) -> None:
     """Mean, width, ucb and lcb of every row of X, as the rows of ``out``, by A, B and C.
 
-    Mean and width are those of the regression that gives the least upper bound. C has radius c + ζ √``count``. If
-    bounds refute the ζ in force, those under the next one are given.
+    Mean and width are those of the regression that gives the least upper bound. C has radius c + ζ √``count``. If the
+    bounds refute the ζ in force, the next ζ is used.
     """
     sets, rules = unpack(memory)
     n = X.shape[0]
@@ -248,9 +248,9 @@ def bound_all(
 def move_on(
     sets: Sets, rules: Rules, rows: Array, level: int, c: float, count: int, X: Array, k: int, work: Work
 ) -> None:
-    """Before row k of X is learned: while its bounds refute the ζ in force, and it is not the last, move on.
+    """Before row k of X is learned, move on to the next ζ as long as its bounds refute the one in force.
 
-    Which ζ is in force is so a function of the rounds learned, in their order. C is as in ``bound_all``.
+    So the ζ in force is a function of the learned rounds, in their order. C is as in ``bound_all``.
     """
     if rules.zetas.size < 2:
         return

@@ -1,18 +1,18 @@
-"""Compiled sets: what the rounds of one block say of any direction.
+"""Compiled sets: bounds for any direction from the rounds of one block.
 
-With Σ = λI + V over the rounds of a block and, for a direction v, w² = vᵀΣ⁻¹v and g² = ‖Σ⁻¹v‖², all at once with
-probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
+With Σ = λI + V over the rounds of a block and, for a direction v, w² = vᵀΣ⁻¹v and g² = ‖Σ⁻¹v‖², these bounds hold all
+at once with probability 1 − δ (Theorems A and B of ``docs/theory/sets.md``):
 
     A   |⟨θ̂ − θ*, v⟩| ≤ a √(w² + (ℓ − λ) g²) + λ S g + ζ √(n (w² − λ g²))      a = theory.radii.scaled
     B   |⟨θ̃ − θ*, v⟩| ≤ b w,   θ̃ = (θ̂ − e θ̂_q)/(1 − e)                        b² = theory.radii.forecast
 
-and, if all rewards are in a range that is told, B once more for a regression whose rounds have weights 1/v.
+and, if all rewards lie in a known range, B once more for a regression whose rounds have weights 1/v.
 
 ℓ is the prior scale in use, θ̂_q the regression of the forecasts q, and e = 0 unless ζ > 0.
 
 set_radii   a, b and e of a block from its sums
 look        Mx and what follows from it, for all actions
-assume      let another ζ be in force
+assume      put another ζ in force
 half_a      the half-width of a direction by A, from its image Mv
 """
 
@@ -61,7 +61,7 @@ TOLERANCE = 1e-9
 
 @jit
 def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
-    """Renew the radii of a block; whether its data refute the assumptions."""
+    """Renew the radii of a block; returns whether its data refute the assumptions."""
     s = sets.sums[b]
     zeta = rules.zetas[sets.status[0]]
     s[RADIUS_A] = _scaled(s[LOGDET], sets.counts[b, STEP], rules.log_share, rules.noise)
@@ -88,7 +88,7 @@ def set_radii(sets: Sets, rules: Rules, b: int) -> bool:
 
 @jit
 def _set_weighted_radius(sets: Sets, rules: Rules, b: int, ended: bool) -> bool:
-    """The same for weighted B, whose noise has scale 1 as its weights are 1/v."""
+    """The same for weighted B; its noise has scale 1, since its weights are 1/v."""
     s = sets.weighted_sums[b]
     excess, none = s[WEIGHTED_EXCESS], 0.0
     squared = _forecast(
@@ -101,7 +101,7 @@ def _set_weighted_radius(sets: Sets, rules: Rules, b: int, ended: bool) -> bool:
 
 @jit
 def assume(sets: Sets, rules: Rules, index: int) -> bool:
-    """Let the ζ of this index be in force; whether the sums of some block refute it."""
+    """Put the ζ of this index in force; returns whether the sums of some block refute it."""
     sets.status[0] = index
     refuted = False
     for b in range(sets.counts.shape[0]):
@@ -111,7 +111,7 @@ def assume(sets: Sets, rules: Rules, index: int) -> bool:
 
 @jit
 def assume_next(sets: Sets, rules: Rules) -> bool:
-    """Let the next ζ be in force that the sums do not refute; False if there is none, then the last one is."""
+    """Put the next ζ in force that the sums do not refute; if there is none, the last one, and return False."""
     while sets.status[0] + 1 < rules.zetas.size:
         if not assume(sets, rules, sets.status[0] + 1):
             return True
@@ -120,14 +120,14 @@ def assume_next(sets: Sets, rules: Rules) -> bool:
 
 @jit
 def renew(sets: Sets, rules: Rules, b: int) -> None:
-    """Renew the radii of a block; if they are refuted, move on to the next ζ, for all blocks, or to none."""
+    """Renew the radii of a block; if it is refuted, move all blocks on to the next ζ, or note that none is left."""
     if set_radii(sets, rules, b) and not assume_next(sets, rules):
         sets.status[1] = 1
 
 
 @jit
 def answered(sets: Sets, rules: Rules, first: int) -> None:
-    """Note under which ζ an answer was given, and let the one be in force that was before: asking changes nothing."""
+    """Note the ζ of an answer, and put the earlier one back in force: asking for bounds changes nothing."""
     sets.status[2] = sets.status[0]
     if sets.status[0] != first:
         assume(sets, rules, first)
@@ -166,7 +166,7 @@ def length(X: Array, k: int) -> float:
 
 @inlined
 def _products(work: Work, row: int, b: int) -> tuple[float, float, float]:
-    """The image u in a row: u·z for the rewards and for the forecasts, and u·u."""
+    """For the image u in a row: u·z for the rewards, u·z for the forecasts, and u·u."""
     _, m, D = work.outcome.shape
     y, q, w = simd.zero(), simd.zero(), simd.zero()
     for j in range(0, D, 4):
@@ -185,7 +185,7 @@ def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
     squares = simd.zero()
     j = int(np.int64(0))
     while j + 3 < d:
-        # M is triangular: of its next three rows, one, two and three entries, then all four.
+        # M is triangular: its next three rows have one, two and three entries in these columns, later ones all four.
         at = first + j * columns + j
         total = simd.load(rows, at) * simd.load(_FIRST, 0) * images[row, j]
         other = simd.load(rows, at + columns) * simd.load(_FIRST, 4) * images[row, j + 1]
@@ -193,7 +193,7 @@ def _solved2(rows: Array, b: int, images: Array, row: int) -> float:
         fourth = simd.load(rows, at + 3 * columns) * images[row, j + 3]
         at += 4 * columns
         i = j + 4
-        while i + 3 < d:  # four sums, so that none waits for another
+        while i + 3 < d:  # four independent sums, so that none waits for another
             total = simd.add_product(total, images[row, i], simd.load(rows, at))
             other = simd.add_product(other, images[row, i + 1], simd.load(rows, at + columns))
             third = simd.add_product(third, images[row, i + 2], simd.load(rows, at + 2 * columns))
@@ -238,7 +238,7 @@ def look(sets: Sets, X: Array, work: Work) -> None:
 
 @inlined
 def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> None:
-    """The same for some rows of X, into the rows of the scratch memory from ``row`` on."""
+    """Evaluate some rows of X, into the rows of the scratch memory from ``row`` on."""
     m, d, columns = sets.rows.shape
     for b in range(m):
         for i in range(d):
@@ -261,7 +261,7 @@ def look_at(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) ->
 
 @inlined
 def _look_weighted(sets: Sets, X: Array, begin: int, end: int, row: int, work: Work) -> None:
-    """The same in the regression with weights, after the blocks of the actions were found."""
+    """The same in the regression with weights; ``work.block`` is set already."""
     m, d, _ = sets.weighted.shape
     D = work.weighted_images.shape[1]
     for b in range(m):

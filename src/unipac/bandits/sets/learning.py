@@ -41,12 +41,12 @@ from unipac.linalg.levels import REFRESH_EVERY
 def learn(
     sets: Sets, rules: Rules, X: Array, k: int, y: float, times: int, late: bool, known: int, work: Work
 ) -> None:
-    """A reward of row k of X enters the block of that action, ``times`` times.
+    """Add a reward of row k of X, ``times`` times, to the block of that action.
 
-    ``late``: that of a younger decision came before. ``known``: where the image of the action is, -1 if nowhere.
+    ``late``: the reward of a younger decision came before. ``known``: the row of the action's image, -1 if it has none.
 
-    The forecast is made from what was learned before this reward. So many equal rounds that widths would be lost to
-    rounding are left out: whether they are is known before their reward.
+    The forecast uses only what was learned before this reward. If ``times`` is so large that rounding would spoil the
+    widths, the rounds are left out; that does not depend on their reward.
     """
     m, d, columns = sets.rows.shape
     if times * rules.action_norm**2 > LARGEST_GROWTH * rules.regularization:
@@ -68,9 +68,9 @@ def learn(
     r = y - mean
     weight = float(times)
     gain = weight * width2
-    wide = width2 > 1.0 and rules.high == math.inf  # the error of a forecast within a range is small enough
+    wide = width2 > 1.0 and rules.high == math.inf  # within a range, the error of a forecast is small enough
     if rules.zetas[rules.zetas.size - 1] == 0.0 and (times > 1 or wide):
-        # Averaged over forecasts from N(mean, R²w²): the same for many rounds at once as one after the other.
+        # The average over forecasts from N(mean, R²w²): many rounds at once give the same as one after the other.
         s[EXCESS] += rules.noise**2 * math.log1p(gain)
     else:
         s[EXCESS] += weight * ((mean - q) * (2.0 * y - mean - q) + r * r * (gain / (1.0 + gain)))
@@ -107,13 +107,13 @@ def learn(
 
 @jit
 def largest_log_determinant(d: int, log_share: float) -> float:
-    """From here on the next scale is better: d log(1 + b*), b* = 4 (1 + 2 (log(1/δ) + 1)/d)."""
+    """The log determinant above which the next scale is better: d log(1 + b*), b* = 4 (1 + 2 (log(1/δ) + 1)/d)."""
     return d * math.log1p(4.0 * (1.0 + 2.0 * (log_share + 1.0) / d))
 
 
 @jit
 def covers(sets: Sets, rules: Rules, truth: Array, work: Work) -> bool:
-    """Whether the truth is in the sets of every block; of A, whether the noise is where A says it is."""
+    """Whether the truth is in the sets of every block; for A, whether the noise is within its bound."""
     m, d, columns = sets.rows.shape
     zeta = rules.zetas[sets.status[0]]
     inside = True

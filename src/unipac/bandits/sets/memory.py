@@ -22,11 +22,11 @@ Integers = NDArray[np.int64]
 EXCESS, CROSS, SQUARES, COUNT, LOGDET, SCALE, RADIUS_A, RADIUS_B, MIX = range(9)
 """Columns of ``Sets.sums``: E, M₁, M₂, n, log det((V + ℓI)/ℓ), ℓ, a, b, e."""
 STEP, ROTATIONS, LATE = range(3)
-"""Columns of ``Sets.counts``: j with ℓ = λ 4^j, rotations since M was derived anew, whether B has ended."""
+"""Columns of ``Sets.counts``: j with ℓ = λ 4^j; rotations since M was last computed afresh; whether B has ended."""
 WEIGHTED_EXCESS, WEIGHTED_RADIUS = range(2)
 """Columns of ``Sets.weighted_sums``: E and the radius of the regression with weights."""
 MEAN, MIXED, WIDTH2, MOST = range(4)
-"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, w², and a bound that is to be improved."""
+"""Columns of ``Work.values``: ⟨θ̂, x⟩, ⟨θ̃, x⟩, w², and a first bound on how much better the action can be."""
 HEAD = 15
 """Numbers before the values of ζ in the packed state."""
 
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
     """log(1/δ) of B, and of weighted B, in one block."""
     least: float
     span: float
-    """Every reward is from ``least`` to ``least + span``; 0 if that is not told: there is no weighted B then."""
+    """Every reward lies between ``least`` and ``least + span``; 0 if no range is known, then without weighted B."""
     weighted_regularization: float
     """λ of weighted B, whose rounds have weight 1/v."""
     zetas: Array
@@ -126,24 +126,24 @@ class Work(NamedTuple):
     difference: Array
     """(1, m d): y − x."""
     one: Array
-    """(2, 1): the mean and the squared width of it."""
+    """(2, 1): the mean and the squared width of one action or difference."""
     weighted_images: Array
-    """(n, D): Mx of each action in the regression with weights; this and the rest is empty if there is none."""
+    """(n, D): Mx of each action in the regression with weights; without it, this and what follows is empty."""
     weighted_outcome: Array
     """(m, D)."""
     weighted_values: Array
-    """(2, n): means and squared widths of all actions there."""
+    """(2, n): means and squared widths of all actions in the regression with weights."""
 
 
 def room(n: int, m: int, d: int, weighted: bool = False) -> int:
-    """How many zeros scratch memory for n actions is made of."""
+    """The number of entries of scratch memory for n actions; they must be zero."""
     D = (d + 3) // 4 * 4
     plain = 7 * n + (n + 1) * D + 2 * m * D + D + 4 + m * d + 2
     return plain + (n * D + m * D + 2 * n if weighted else 0)
 
 
 def unpacked_work(spare: Array, n: int, sets: Sets) -> Work:
-    """Scratch memory for n actions, in an array that is an argument of the kernel: counting references takes time."""
+    """Scratch memory for n actions, in one array that is passed to the kernel: counting references takes time."""
     m, d, _ = sets.rows.shape
     D = (d + 3) // 4 * 4
     images = n
@@ -175,7 +175,7 @@ workspace = jit(unpacked_work)
 
 
 class Open(NamedTuple):
-    """All of it, while a kernel runs."""
+    """Sets, constants and scratch memory, while a kernel runs."""
 
     sets: Sets
     rules: Rules
@@ -190,7 +190,7 @@ def opened(memory: Array, spare: Array, n: int) -> Open:
 
 
 def known(memory: Array | None, spare: Array, n: int) -> Any:  # Open | None
-    """The same; None if there are no sets. Which of both it is, kernels know from types, when they are compiled."""
+    """The same, or None if there are no sets; kernels know which when they are compiled, from the types."""
     return None if memory is None else opened(memory, spare, n)
 
 

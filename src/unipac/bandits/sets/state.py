@@ -20,7 +20,7 @@ from unipac.linalg.levels import REFRESH_EVERY, Levels
 from unipac.linalg.soundness import check_factors
 
 KEPT = 256
-"""For so many actions scratch memory is kept."""
+"""Scratch memory is kept for at most this many actions."""
 NONE = np.zeros(0)
 """The memory of an agent without such sets."""
 
@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 
 class SavedSets(NamedTuple):
-    """What of the sets goes to a file; the rest follows from it. There are no blocks if there are no sets."""
+    """The part of the sets that goes to a file; the rest follows from it. Without sets there are 0 blocks."""
 
     rows: Array
     """(m, d, d + 2), or (m, d, d + 3) with forecasts; (2m, d, d + 2) with the regressions of weighted B behind."""
@@ -61,10 +61,10 @@ def make_rules(
     misspecification: tuple[float, ...] = (0.0,),
     rewards_within: tuple[float, float] | None = None,
 ) -> Rules:
-    """The constants of the sets, A and B having ``share`` of δ each, all blocks together.
+    """The constants of the sets; A and B get ``share`` of δ each, for all blocks together.
 
-    λ = R²d/(4S²) of a block balances bias and noise; if R or S is 0, that of the other regressions serves. Where all
-    rewards are in a range that is told, B and weighted B have half of that share each.
+    In a block, λ = R²d/(4S²) balances bias and noise; if R or S is 0, λ of the other regressions is used. If all
+    rewards lie in a known range, B and weighted B get half of that share each.
     """
     low, high = reward_range or (-math.inf, math.inf)
     matched = noise > 0.0 and norm > 0.0
@@ -110,7 +110,7 @@ def empty(dim: int, blocks: int, rules: Rules) -> Array:
 
 
 class Spare:
-    """Scratch memory for kernels; kept for so many actions as were last asked for, unless they are many."""
+    """Scratch memory for kernels; it is kept for the last few sizes, unless they are large."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, int], Array] = {}
@@ -149,7 +149,7 @@ def saved(memory: Array) -> SavedSets:
 
 
 def _status(memory: Array, which: int) -> int:
-    """An entry of the status; faster than to name all parts."""
+    """An entry of the status; this is faster than ``unpacked``."""
     place = packed.HEAD + int(memory[3]) + 12 * int(memory[0])
     return int(memory[place : place + 3].view(np.int64)[which])
 
@@ -170,7 +170,7 @@ def answered(memory: Array) -> float:
 
 
 def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
-    """The memory that a file tells of, in that of equal sets without data; ``ValueError`` if no data led to it."""
+    """Write saved sets into ``fresh``, the memory of sets without data; a ``ValueError`` if no data lead to them."""
     expected = saved(fresh)
     if [array.shape for array in told] != [array.shape for array in expected]:
         raise ValueError("the sets are not those of such an agent")
@@ -213,7 +213,7 @@ def restored(told: SavedSets, fresh: Array, rounds: int) -> Array:
 
 
 def _restore_weighted(sets: packed.Sets, rules: Rules, b: int, rows: Array, excess: float) -> None:
-    """Refuse a regression with weights that no rewards within the range lead to."""
+    """Restore the regression with weights; refuse one that no rewards within the range lead to."""
     weight = float(sets.sums[b, COUNT]) / (LEAST_VARIANCE * rules.span**2)
     largest = max(abs(rules.least), abs(rules.least + rules.span))
     check_factors(rows, rules.weighted_regularization, weight, rules.action_norm, largest)

@@ -1,8 +1,7 @@
 """Weighted B, compiled: B of a regression whose rounds have weights 1/v, where every reward lies in a range.
 
-v bounds what the variance of a reward may be for its forecast q (Lemma 4 of ``docs/theory/sets.md``): of rewards in
-[0, 1] it is near h if their mean is known to be at most a small h, where B has 1/4. So certificates gain where rewards
-are near the ends of the range.
+v bounds the variance of a reward with forecast q (Lemma 4 of ``docs/theory/sets.md``). For rewards in [0, 1] whose mean
+is at most a small h, v is near h, where B uses 1/4. So certificates gain where rewards are near an end of the range.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from unipac.linalg.levels import REFRESH_EVERY
 from unipac.theory.kernels import pair_variance as _pair_variance
 
 LEAST_VARIANCE = 1e-5
-"""v is at least this part of the squared range: any larger v is valid, and weights must not lose widths to rounding."""
+"""v is at least this part of the squared range: a larger v is valid, too; a smaller one could spoil the widths."""
 
 
 @jit
 def forecast(
     sets: Sets, rules: Rules, rows: Array, level: int, c: float, X: Array, k: int, row: int, work: Work
 ) -> tuple[float, float]:
-    """The forecast q of the reward of row k of X, and v, by all that is known before: A, B, weighted B, C, range.
+    """The forecast q of the reward of row k of X, and v, by A, B, weighted B, C and the range, before the reward.
 
-    The action was looked at in ``row``. C, with radius c, is the regression in entry ``level`` of a stack.
+    ``row`` holds the action's values. C, with radius c, is the regression in entry ``level`` of a stack.
     """
     at = level + int(np.int64(1))
     evaluate_all(rows, at, at, X, k, k + 1, work.one[0], work.one[1])
@@ -41,7 +40,7 @@ def forecast(
     upper = min(min(upper, work.one[0, 0] + bonus), rules.high)
     lower = max(max(lower, work.one[0, 0] - bonus), rules.low)
     q = min(max(work.weighted_values[0, row], lower), upper)
-    # Bounds that contradict each other may be anywhere.
+    # Bounds that contradict each other may lie outside of the range.
     q = min(max(q, rules.least), rules.least + rules.span)
     share = (q - rules.least) / rules.span
     high = min(max((upper - rules.least) / rules.span, share), 1.0)
@@ -65,10 +64,10 @@ def learn(
     known: int,
     work: Work,
 ) -> None:
-    """Before A, B and C learn the reward of row k of X: it enters the regression with weights, ``times`` times.
+    """Add the reward of row k of X, ``times`` times, to the regression with weights, before A, B and C learn it.
 
-    ``late`` and ``known`` are as in ``learning.learn``, C is as in ``forecast``. So many rounds that widths would be
-    lost to rounding are left out, and all rounds once B has ended: both are known before the reward.
+    ``late`` and ``known`` are as in ``learning.learn``, C is as in ``forecast``. Rounds are left out if rounding would
+    spoil the widths, and once B has ended; neither depends on their reward.
     """
     row = known
     if known < 0:
@@ -92,5 +91,5 @@ def learn(
     for j in range(d):
         below[j + 1] = X[k, b * d + j]
     ridge.push(own, weight, below[:columns])
-    if times > 1 or sets.counts[b, ROTATIONS] + 1 >= max(REFRESH_EVERY, d):  # as A and B are about to
+    if times > 1 or sets.counts[b, ROTATIONS] + 1 >= max(REFRESH_EVERY, d):  # when A and B refresh, too
         ridge.refresh(own)

@@ -1,4 +1,4 @@
-"""An agent of your own: all that an experiment needs are ``choose`` and ``update``."""
+"""An agent of your own: an experiment needs only its ``choose`` and ``update``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 class MyAgent:
-    """The best estimate, but a random action with probability ``epsilon``.
+    """Takes the action with the best estimate, or a random one with probability ``epsilon``.
 
     ``dim`` and ``seed`` come from the experiment, as would ``noise``, ``norm``, ``n_actions`` and ``rounds`` if they
-    stood here; ``epsilon`` stands in config.toml.
+    were arguments, too; ``epsilon`` is set in config.toml.
     """
 
     def __init__(self, dim: int, epsilon: float = 0.1, seed: int = 0) -> None:
@@ -23,7 +23,7 @@ class MyAgent:
         self.actions = np.zeros((0, dim))
 
     def choose(self, actions: Any) -> int:
-        """The row of an (n, d) array, one action in each row."""
+        """Choose a row of an (n, d) array, which has one action in each row."""
         self.actions = np.asarray(actions, dtype=np.float64)
         if self.rng.random() < self.epsilon:
             return int(self.rng.integers(len(self.actions)))

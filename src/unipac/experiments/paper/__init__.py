@@ -1,4 +1,4 @@
-"""The experiments section that the paper does not have; the numbers are those of the list it comes from."""
+"""The experiments that the paper does not have, E1 to E18; the numbers are those of the list they come from."""
 
 from unipac.experiments.paper.any_states import E18
 from unipac.experiments.paper.arms import E11, E17

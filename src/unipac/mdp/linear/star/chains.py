@@ -39,13 +39,13 @@ BOTTOM, TOP, CAP = 9, 10, 11
 NUMBERS = 12
 
 CROSSED = 1e-7
-"""If a lower bound exceeds an upper one by more, the assumptions are wrong."""
+"""If a lower bound exceeds an upper one by more, the bounds have crossed, and the assumptions are wrong."""
 TOLERANCE = 1e-9
 """Sums of features and rounding may be wrong by this much per stage."""
 
 
 class Rules(NamedTuple):
-    """What is given beforehand."""
+    """The constants of an agent, from its parameters."""
 
     horizon: int
     stages: int
@@ -56,13 +56,13 @@ class Rules(NamedTuple):
     mixture: bool
     noisy: bool
     learned: bool
-    """Whether rewards are without noise and not known."""
+    """Whether rewards are unknown and have no noise, so that they can be learned exactly."""
     terminates: bool
     counted: bool
-    """Whether equal transitions share a slot: observations are numbers of states."""
+    """Whether observations are numbers of states, so that equal transitions share a slot."""
     scale: float
     growth: float
-    """A new plan when Σ has grown by this factor in some direction."""
+    """A new plan is made when some Σ has grown by this factor in some direction."""
     threshold: float
     """A plan whose certificate is at most this share of V* is replaced only by one with a smaller certificate."""
     explore: int
@@ -74,7 +74,7 @@ class Rules(NamedTuple):
     weights: Array
     """(H, d): the weights of the rewards, where they are known."""
     inflation: float
-    """Multiplies all radii: 1, or what is computed is not proven."""
+    """The factor of all radii; bounds are proven only if it is 1."""
 
 
 class Chains(NamedTuple):
@@ -95,7 +95,7 @@ class Chains(NamedTuple):
 
 
 def no_chains(count: int, horizon: int, dim: int) -> Chains:
-    """Room for so many chains."""
+    """Room for this many chains."""
     return Chains(
         np.zeros((count, horizon, 5, dim, dim)),
         np.zeros((count, horizon, 5, dim)),
@@ -135,7 +135,7 @@ def solve(chains: Chains, c: int, h: int, z: Array, y: Array) -> float:
 
 @jit
 def bias(rules: Rules, y: Array) -> float:
-    """How much λ pulls the estimate, per unit of the largest coefficient."""
+    """How far λ can shift the estimate, per unit of the largest coefficient."""
     total = 0.0
     if rules.mixture:
         for j in range(y.size):
@@ -146,7 +146,7 @@ def bias(rules: Rules, y: Array) -> float:
 
 @jit
 def slack(rules: Rules, norm: float, y: Array, length: float, sums: Array) -> float:
-    """The most that unknown terms of at most t_i at the samples can move an estimate."""
+    """How far unknown terms at the samples, each at most t_i, can shift an estimate."""
     value = norm * length
     if rules.mixture:
         total = 0.0
@@ -253,7 +253,7 @@ def following(
 
 @jit
 def estimate(chains: Chains, c: int, h: int, x: Array) -> float:
-    """The middle of the range, and ⟨x, ω̂⟩."""
+    """The middle of the range plus ⟨x, ω̂⟩."""
     number = chains.number[c, h]
     return float(0.5 * (number[LOW] + number[HIGH])) + dot(x, chains.vector[c, h, OMEGA])
 

@@ -1,7 +1,7 @@
 """Episodes of an MDP with states in a cube, in batches: while a plan stands, its episodes do not depend on each other.
 
-A batch is simulated by the plan in use, then learned episode by episode, until there is another plan. What was
-simulated after that is simulated again: episode k is a function of (seed, k) and its policy.
+A batch is simulated by the plan in use, then learned episode by episode, until there is another plan. Episodes of the
+batch after that are simulated again: episode k is a function of (seed, k) and its policy.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def learn_batch(
     fresh: NDArray[np.bool_],
     explored: NDArray[np.bool_],
 ) -> int:
-    """Learn episodes with features (n, H + 1, A, d) until another plan is executed; returns how many.
+    """Learn episodes with features (n, H + 1, A, d) until plans change or slots are full; returns how many.
 
     It records bound, certificate, and whether the plan is new, as in ``EpisodeTrace``.
     """
@@ -160,7 +160,7 @@ def _in_blocks(
 def play_block(
     agent: StarLSVI, mdp: ContinuousMDP, starts: Array, uniforms: Array, trace: EpisodeTrace
 ) -> None:
-    """Play episodes in batches, twice as many as before as long as the plan stands."""
+    """Play episodes in batches; each batch is twice as large as the one before, as long as the plan stands."""
     done, size = 0, FIRST_BATCH
     values: dict[tuple[bool, int], Array] = {}
     best = mdp.q_weights()[0]

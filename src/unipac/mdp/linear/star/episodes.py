@@ -39,15 +39,15 @@ from unipac.mdp.linear.star.planning.plan import decide, has_grown, make_plan
 from unipac.mdp.protocol.play import Played, play_one
 
 EPISODES, PLANS, FRESH, REFUTED, WAITS = 0, 1, 2, 3, 4
-"""Counters: episodes; plans; 1 if the plan in use is new, if the assumptions are refuted, if a plan waits."""
+"""Counters: episodes; plans; then flags: the plan in use is new, the assumptions are refuted, a plan waits."""
 NUMBER, MADE, LOOKED = 5, 7, 9
-"""Counters of plans 0 and 1: its number, from 1; the episodes before it; those after it at the last look."""
+"""Counters of plans 0 and 1: the plan's number, from 1; episodes before it; those after it at its last evaluation."""
 COUNTERS = 11
 
 RECENT = 100
-"""So many last first states say how good the certificates of a plan are."""
+"""Plans are compared by their mean certificate over this many of the latest first states."""
 NOTICEABLE = 1e-6
-"""Plans whose certificates differ by less are alike: rounding decides nothing."""
+"""Plans whose mean certificates differ by less count as equal, so that rounding decides nothing."""
 LOOK = 1.05
 """A plan is evaluated again when the episodes since it have grown by this factor."""
 
@@ -60,7 +60,7 @@ class State(NamedTuple):
     chains: Chains
     counters: Integers
     told: Array
-    """(2,): the mean certificate of plans 0 and 1 over the recent first states, at the last look."""
+    """(2,): the mean certificate of plans 0 and 1 over the recent first states, at the last evaluation."""
     lost: Array
     """(1,): Σ f over all episodes."""
     grown: Array
@@ -173,7 +173,7 @@ def learn(
 
 @jit
 def _look(state: State, rules: Rules, live: int) -> None:
-    """Evaluate a plan again, if there are enough new episodes; the better evaluation stays."""
+    """Evaluate a plan again if there are enough new episodes; keep the better evaluation."""
     counters, chains = state.counters, state.chains
     since, last = counters[EPISODES] - counters[MADE + live], counters[LOOKED + live]
     if since < max(last + 1.0, LOOK * last):
@@ -215,7 +215,7 @@ def _mean(state: State, rules: Rules, live: int, judgement: int) -> float:
 
 @jit
 def judge(state: State, rules: Rules, live: int) -> None:
-    """Write the evaluations of a plan from the data that they were made of."""
+    """Write the evaluations of a plan again, from the data that its kept evaluations used."""
     fill_choices(state.chains, state.slots, rules, live)
     number, kept = state.counters[NUMBER + live], JUDGEMENTS + 2 * live
     for what in range(2):
@@ -244,7 +244,7 @@ def _switch(state: State) -> None:
 
 @jit
 def _drop(state: State) -> None:
-    """No plan waits."""
+    """Drop the plan that waits."""
     state.counters[WAITS] = 0
     state.told[WAITING] = math.inf
     fill_all(state.slots.times[SINCE + WAITING].reshape(-1), int(np.int64(0)))
@@ -279,7 +279,7 @@ def _plan_anew(state: State, rules: Rules) -> None:
 
 @jit
 def _execute(state: State, rules: Rules, live: int) -> None:
-    """The newest plan becomes plan 0 or 1; it has no evaluation but the trivial one."""
+    """Make the newest plan plan 0 or 1; at first its evaluation is trivial."""
     counters, slots = state.counters, state.slots
     copy_chain(state.chains, NEWEST, live)
     copy_all(state.rewards.known[NEWEST], state.rewards.known[live])
@@ -303,7 +303,7 @@ class Tables(NamedTuple):
     action: Integers
     """(2, H, S)."""
     bound: Array
-    """(S,): NaN where it is not known yet."""
+    """(S,): upper bounds on V*; NaN where they are not computed yet."""
     value: Array
     """(S,): lower bounds on the value of the plan in use."""
     lower: Array

@@ -1,8 +1,8 @@
 """The guard: another agent, F, plays where a certificate is too large for so late an episode.
 
-F is NestedFLUTE with all constants and half of δ; it learns from its own episodes alone. With N_F(ε) its bound on
-mistakes, ε_l = H 2^−l and l the largest with N_F(ε_l) < k, episode k is F's if the certificate of its first state
-exceeds ε_l. What F does is learned by StarLSVI as well: whoever chose an action, the transition is fresh.
+F is NestedFLUTE with explicit constants and half of δ; it learns from its own episodes alone. N_F(ε) is its bound on
+mistakes, ε_l = H 2^−l, and l is the largest with N_F(ε_l) < k. Then F plays episode k if the certificate of its first
+state exceeds ε_l. StarLSVI learns from these episodes as well: whoever chose an action, the transition is fresh.
 
 Steps of F have levels from 1 on, one more than its own; those of StarLSVI have level 0.
 """
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 
 
 class _Features:
-    """The feature map of F where states have no numbers: what it sees are features."""
+    """The feature map of F if states have no numbers: its observations are features already."""
 
     def __init__(self, n_actions: int, dim: int) -> None:
         self.n_actions, self.dim = n_actions, dim
@@ -92,14 +92,14 @@ class Guard:
     # -- one of its episodes -------------------------------------------------------------------
 
     def action(self, h: int, level: int | None, seen: Any) -> tuple[int, int]:
-        """The action of F at entry h, and its level, from 1; before the first one it plans if that is due."""
+        """The action of F at entry h, and its level, from 1; before the first action F plans if that is due."""
         if h == 0:
             self.other._prepare()
         action, found = self.other._action(h, level - 1 if h and level else None, seen)
         return action, found + 1
 
     def plan(self, own: Plan, theirs: Any, trivial: Array) -> Plan:
-        """A plan in which F plays from the first states marked in ``theirs`` (S,), with bounds that are trivial."""
+        """A plan in which F plays from the first states in ``theirs`` (S,), whose lower bounds are ``trivial``."""
         found = self.other._plan()
         action = np.concatenate([own.action, found.action], axis=1)
         level = np.concatenate([own.level, found.level + 1], axis=1)
@@ -133,7 +133,7 @@ class Guard:
         return log
 
     def replay(self, log: Log, n_states: int) -> None:
-        """Learn the episodes of a file again; a ``ValueError`` unless F would choose so."""
+        """Learn the episodes of a file again; a ``ValueError`` unless F chooses the same actions."""
         H, m = self._horizon, len(log.length)
         for name, array in no_log(m, H, self._shape, self._counted)._asdict().items():
             check_shape(getattr(log, name), array.shape)
@@ -167,7 +167,7 @@ class Guard:
 
 
 def no_log(episodes: int, horizon: int, shape: tuple[int, int], counted: bool) -> Log:
-    """Room for so many episodes."""
+    """A log with room for this many episodes."""
     m, H = episodes, horizon
     kind, seen = (np.int64, (m, H)) if counted else (np.float64, (m, H, *shape))
     return Log(

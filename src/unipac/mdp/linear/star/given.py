@@ -1,4 +1,4 @@
-"""What StarLSVI is given: its parameters in words, checked, as numbers for kernels; and the policies it gives away."""
+"""The parameters of StarLSVI: their words, checks, and numbers for kernels; and the policies it returns."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def check_mdp(agent: StarLSVI, mdp: Any) -> None:
 
 
 def largest_loss(rules: Rules) -> float:
-    """Σ_h (hi_h − lo_h) of the first plan: no episode has a larger sum of f."""
+    """Σ_h (hi_h − lo_h) of the first plan; Σ f of an episode is never larger."""
     if not rules.mixture or rules.learned or rules.noisy:
         return 0.5 * rules.horizon * (rules.horizon + 1.0)
     low = high = total = 0.0
@@ -285,7 +285,7 @@ def explores(agent: StarLSVI) -> bool:
 
 
 def certificate(agent: StarLSVI, s: Any) -> float:
-    """Of the next episode; no share of δ is for policies that explore or fall back, theirs is the trivial one."""
+    """The certificate of the next episode; a trivial one if it explores or falls back, as these have no share of δ."""
     own, trivial, theirs = _told(agent, s)
     return trivial if theirs else own
 

@@ -1,16 +1,16 @@
 """The memory: transitions of every stage in slots, with counts; rewards without noise.
 
-A slot holds the feature taken and the features of the next state. With numbered states equal transitions share a slot,
-found by a hash table; with a feature map each has its own. A column of ``times`` counts all transitions of a slot, the
-others those since a moment: since the newest plan, since the plan in use and since the one that waits, and as they were
-when the last two were evaluated. So the data of a plan, or of an evaluation, are differences of columns.
+A slot holds the feature taken and the features of the next state. With numbered states, equal transitions share a slot,
+which a hash table finds; with a feature map each transition has its own. The columns of ``times`` count the transitions
+of a slot: all of them; those since the plan in use, the waiting plan and the newest plan; and those that the kept
+evaluations of the first two used. So the data of a plan, or of an evaluation, are differences of columns.
 
-Rewards without noise are recovered from d independent visits per stage. Orthonormal directions e_j of the features
-visited are kept, with ρ_j = ⟨e_j, μ⟩ up to err_j. For every z, with v the part of z that is orthogonal to them,
+Rewards without noise are recovered from d independent visits per stage. The memory keeps orthonormal directions e_j of
+the visited features, with ρ_j = ⟨e_j, μ⟩ up to err_j. For every z, with v the part of z that is orthogonal to them,
 
     |⟨z, μ⟩ − ⟨z, μ̂⟩| ≤ |z| tiny + |v| √(d − Σ (|ρ_j| − err_j)₊²),   μ̂ = Σ ρ_j e_j        as ‖μ‖² ≤ d
 
-where ``tiny`` bounds rounding and the effect of all err_j. With d directions v is rounding too, and counts as such.
+where ``tiny`` bounds rounding and the effect of all err_j. With d directions, v is nothing but rounding as well.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from unipac.linalg.levels import grown_array
 from unipac.mdp.linear.star.chains import FAR, MU, PERP, TINY, Chains, Rules
 
 ALL, SINCE, JUDGED = (cast(int, np.int64(k)) for k in (0, 1, 4))
-"""Columns: all; since plans 0 to 2 (in use, waiting, newest); as evaluated, of plans 0 and 1."""
+"""First columns: all; since plans 0 to 2 (in use, waiting, newest); used by the evaluations of plans 0 and 1."""
 COLUMNS = 6
 
 END = -1
-"""The number of the next state after the end of an episode."""
+"""The number of the next state if the episode ends there."""
 OTHER = -2
-"""The number of any next state that has none."""
+"""The number of any other next state, if states have no numbers."""
 
 INITIAL_SLOTS = 64
 
@@ -55,9 +55,9 @@ class Slots(NamedTuple):
     following: Array
     """(R, N, A, d)."""
     table: Integers
-    """(R, T): the hash table, one more than a slot; 0 if empty. T is a power of 2."""
+    """(R, T): the hash table: a slot plus 1, or 0 if the entry is empty. T is a power of 2."""
     by_source: Integers
-    """(R, S A): one more than the first slot of a source; (R, 0) where states have no numbers."""
+    """(R, S A): the first slot of a source plus 1, or 0; (R, 0) where states have no numbers."""
     by_target: Integers
     """(R, S): the same of a target."""
     same_source: Integers
@@ -69,7 +69,7 @@ class Slots(NamedTuple):
     gain: Array
     """(2, R, N): their f there."""
     decided: Integers
-    """(2, R): for how many slots these two are known."""
+    """(2, R): how many slots have both."""
 
 
 def no_slots(stages: int, n_states: int, n_actions: int, dim: int, room: int = INITIAL_SLOTS) -> Slots:
@@ -174,7 +174,7 @@ def add(
     taken: Array,
     following: Array,
 ) -> None:
-    """Add a transition; there must be room for a slot."""
+    """Add a transition; there must be room for another slot."""
     i = -1
     if counted:
         place = find(slots, h, source, target, paid)
@@ -202,7 +202,7 @@ class Samples(NamedTuple):
     taken: Array
     """(N, d)."""
     weight: Array
-    """(N,): how often; 0 if it does not belong to the data."""
+    """(N,): how often the transition occurred; 0 if it does not belong to the data."""
     target: Array
     """(N,)."""
     low: Array
@@ -220,9 +220,9 @@ class Samples(NamedTuple):
     """(N,): bounds on the expected target."""
     most: Array
     estimate: Array
-    """(N,): of the next value."""
+    """(N,): estimates of the next value."""
     action: Integers
-    """(N,): of the policy, at the next state."""
+    """(N,): the actions of the policy at the next state, plus 1; 0 where they are not computed yet."""
     renewed: Integers
     """(N,): when an entry was last computed."""
 
@@ -255,11 +255,11 @@ ROUNDING = float(8.0 * np.finfo(np.float64).eps)
 SHORTEST = 1e-7
 LARGEST_ERROR = 0.1
 SAME_REWARD = 1e-9
-"""If a reward differs by more from what others say, rewards have noise."""
+"""If a reward differs by more from what the others imply, rewards have noise."""
 
 
 class Rewards(NamedTuple):
-    """The rewards of H stages; the last four follow from the others."""
+    """The rewards of H stages; the last three fields follow from the others."""
 
     feature: Array
     """(H, d, d): features that gave a direction, in their order."""
@@ -292,7 +292,7 @@ def no_rewards(horizon: int, dim: int) -> Rewards:
 
 @jit
 def _project(rewards: Rewards, h: int, x: Array, v: Array) -> tuple[float, float, float, float]:
-    """Write the rest v of x; returns (⟨x, μ̂⟩, |c|·err, ‖v‖, rounding)."""
+    """Write the part v of x orthogonal to all directions; returns (⟨x, μ̂⟩, |c|·err, ‖v‖, rounding)."""
     d = x.size
     n = rewards.known[NOW, h]
     mean, wrong, total, length = 0.0, 0.0, 0.0, 0.0
@@ -315,7 +315,7 @@ def _project(rewards: Rewards, h: int, x: Array, v: Array) -> tuple[float, float
 
 @jit
 def learn_reward(rewards: Rewards, h: int, x: Array, reward: float) -> int:
-    """Learn one: 1 if it gave a new direction, −1 if it contradicts the others, else 0."""
+    """Learn a reward; returns 1 if it gives a new direction, −1 if it contradicts the others, else 0."""
     d = x.size
     v = np.empty(d)
     mean, wrong, length, rounding = _project(rewards, h, x, v)
@@ -337,7 +337,7 @@ def learn_reward(rewards: Rewards, h: int, x: Array, reward: float) -> int:
 
 @jit
 def write_model(rewards: Rewards, chains: Chains, rules: Rules, c: int, plan: int) -> None:
-    """Write what is known of rewards, at the time of a plan, into a chain."""
+    """Write the model of rewards, as of the time of a plan, into a chain."""
     d = rules.dim
     for h in range(rules.horizon):
         mu, perp, number = chains.vector[c, h, MU], chains.matrix[c, h, PERP], chains.number[c, h]

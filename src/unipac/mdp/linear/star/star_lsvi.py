@@ -99,7 +99,7 @@ class StarLSVI(EpisodicAgent):
 
     @property
     def _proven(self) -> bool:
-        """True, however actions are chosen."""
+        """Always True: the proofs hold however actions are chosen."""
         return True
 
     @property
@@ -117,7 +117,7 @@ class StarLSVI(EpisodicAgent):
             return given.regret_certificate(self, check.probability("failure", failure))
 
     def policy(self) -> given.PlannedPolicy:
-        """The policy of the plan in use, whatever is learned later; it tells its certificates, too."""
+        """The policy of the plan in use, which later learning does not change; it has certificates, too."""
         return given.PlannedPolicy(self._clone())
 
     recommended = policy

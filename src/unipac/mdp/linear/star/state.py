@@ -1,7 +1,7 @@
 """The state of StarLSVI: empty, with more room, in files.
 
-A file has transitions, counts and what was seen of rewards. Plans and evaluations are computed from these again: the
-data of each are differences of columns of counts.
+A file has transitions, counts, and the rewards seen. Plans and evaluations are computed from these again: the data of
+each are differences of columns of counts.
 """
 
 from __future__ import annotations

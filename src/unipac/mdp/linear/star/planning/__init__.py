@@ -1,1 +1,1 @@
-"""Plans of StarLSVI, and what is proven of them: bounds and certificates."""
+"""Plans of StarLSVI, and their bounds and certificates."""

@@ -1,8 +1,8 @@
 """CERTIFICATE: what the policy of a plan can lose, from the transitions that came after the plan.
 
 Given the plan, its policy π, f, U_1 and all ranges are fixed, and later transitions are fresh. So regressions of fixed
-targets bound Σ f along π (a bound on the gap, "gain") and the value of π, which U_1 exceeds by at least the gap
-("value").
+targets give two bounds on the gap: they bound Σ f along π ("gain"), and the value of π, which U_1 exceeds by at least
+the gap ("value").
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from unipac.mdp.linear.star.planning.plan import (
 )
 
 CURRENT, WAITING, NEWEST = (cast(int, np.int64(k)) for k in range(3))
-"""Plans, and the chains they are in; not Python's integers, or each would have kernels of its own compiled."""
+"""The plans, and their chains. As plain Python integers, each would compile kernels of its own."""
 JUDGEMENTS, TENTATIVE = cast(int, np.int64(3)), cast(int, np.int64(7))
 """Chains: the evaluations "gain" and "value" of plan 0, those of plan 1, and two that are not accepted yet."""
 CHAINS = 9
@@ -56,7 +56,7 @@ LEAST, MOST = 9, 10
 
 @jit
 def fill_choices(chains: Chains, slots: Slots, rules: Rules, live: int) -> None:
-    """What a plan does, and loses, at the next states of the slots where this is not known yet."""
+    """Write the action of a plan, and its f, at the next states of all slots that do not have them yet."""
     for h in range(min(rules.stages, rules.horizon - 1)):
         for k in range(slots.decided[live, h], slots.used[h]):
             first = slots.same_target[h, k]
@@ -74,8 +74,8 @@ def evaluate(
 ) -> bool:
     """Write the evaluation of plan ``live``, the ``number``-th that was made, into chain c; False if bounds crossed.
 
-    The transitions are those that a column of ``slots.times`` counts. It evaluates the sum of f (``what`` = 0), or the
-    value of the policy (1).
+    It evaluates the sum of f (``what`` = 0) or the value of the policy (1), from the transitions that a column of
+    ``slots.times`` counts.
     """
     value = what == 1
     H, d = rules.horizon, rules.dim
@@ -176,21 +176,21 @@ def _write_ranges(chains: Chains, rules: Rules, live: int, value: bool, c: int) 
 
 
 class Told(NamedTuple):
-    """What is proven of a plan from a first state."""
+    """The bounds on a plan from a first state."""
 
     certificate: float
-    """What its policy can lose."""
+    """The most that its policy can lose."""
     top: float
-    """A bound on V*."""
+    """An upper bound on V*."""
     low: float
-    """A bound on the value of its policy."""
+    """A lower bound on the value of its policy."""
     trivial: float
-    """What any policy can lose."""
+    """The most that any policy can lose."""
 
 
 @jit
 def certificate(chains: Chains, rules: Rules, live: int, gain: int, value: int, phi: Array) -> Told:
-    """What is proven of plan ``live`` from a first state with features ``phi``, by its two evaluations."""
+    """The bounds on plan ``live`` from a first state with features ``phi``, by its two evaluations."""
     z, y, h = np.empty(rules.dim), np.empty(rules.dim), int(np.int64(0))
     p, f, top = decide(chains, rules, live, h, phi, rules.scale)
     most, floor = chains.number[gain, 0, MOST], chains.number[value, 0, LEAST]
@@ -217,6 +217,6 @@ def mean_top(chains: Chains, rules: Rules, plan: int, starts: Array) -> float:
 def fill_planned(
     chains: Chains, rules: Rules, plan: int, scale: float, h: int, phi: Array, action: Integers, gain: Array
 ) -> None:
-    """The actions of a plan at states with features (n, A, d), and bounds on what they lose."""
+    """Write the actions of a plan at states with features (n, A, d), and bounds on what they lose."""
     for k in range(action.size):
         action[k], gain[k], _ = decide(chains, rules, plan, h, phi[k], scale)

@@ -34,16 +34,16 @@ from unipac.mdp.tabular.counting.kl import kl_upper
 from unipac.theory.tabular import kt_kernel
 
 GRID = 33
-"""Points of [0, H − h] from which g of the bound on variances is taken."""
+"""The number of points of [0, H − h] among which g of the bound on variances is chosen."""
 SHARE_A, SHARE_B, SHARE_C = 0.3, 0.6, 0.1
-"""How a failure probability is shared by the events: the range, the adaptive radius, variances."""
+"""The shares of a failure probability for its events: the range, the adaptive radius, variances."""
 OF_PLANS = 0.75
 """The share of δ that is for plans; the rest is for certificates."""
 PRIOR = 0.05
 ALARM = 0.01
-"""How probable it is that a promise that is kept is called broken by ``_promise_kept``."""
+"""``_promise_kept`` calls a kept promise broken with at most this probability."""
 AUDITED = 64
-"""So many features of a stage are compared with each other."""
+"""At most this many features of a stage are compared with each other."""
 
 
 @jit
@@ -104,7 +104,7 @@ def difference(
 def advantage(
     chains: Chains, rules: Rules, c: int, h: int, phi: Array, p: int, hat: Array, up: Array, low: Array
 ) -> float:
-    """At least V*(s) − Q*(s, p)."""
+    """An upper bound on V*(s) − Q*(s, p)."""
     z, y = np.empty(rules.dim), np.empty(rules.dim)
     most = 0.0
     for a in range(phi.shape[0]):
@@ -119,7 +119,7 @@ def advantage(
 def decide(
     chains: Chains, rules: Rules, c: int, h: int, phi: Array, scale: float
 ) -> tuple[int, float, float]:
-    """The action of a plan at a state with features ``phi``, a bound f on what it loses there, and one on V*."""
+    """The action of a plan at a state with features ``phi``, a bound f on what it loses there, and a bound on V*."""
     A = phi.shape[0]
     hat, up, low = np.empty(A), np.empty(A), np.empty(A)
     z, y = np.empty(rules.dim), np.empty(rules.dim)
@@ -253,8 +253,8 @@ def _promise_kept(
 
     If coordinates are laws, |E V*(x) − E V*(x')| ≤ (top − bottom) |x − x'|_1 / 2. Each side is bounded by a KL ball
     around the mean of its own samples, without regressions, which are slow to notice features that are almost alike.
-    A kept promise fails this test with probability ``ALARM`` at most; no share of δ is used, as a test that fails only
-    ends what is certified.
+    A kept promise fails this test with probability at most ``ALARM``. That needs no share of δ, since a failed test
+    only ends the certificates.
     """
     span = top - bottom
     most = min(n, AUDITED)
@@ -296,12 +296,12 @@ def _promise_kept(
 
 @jit
 def has_grown(chains: Chains, rules: Rules, c: int, grown: Array) -> bool:
-    """Whether some Σ grew by the factor q in some direction since plan c: then (q − 1)Σ − grown is not positive."""
+    """Whether some Σ grew by the factor q in some direction since plan c: then (q − 1)Σ − grown is not definite."""
     d = rules.dim
     A, L = np.empty((d, d)), np.empty((d, d))
     for h in range(rules.stages):
         S, inverse = chains.matrix[c, h, SIGMA], chains.matrix[c, h, INVERSE]
-        trace = 0.0  # it exceeds the growth in every direction
+        trace = 0.0  # at least the growth in any direction
         for i in range(d):
             for j in range(d):
                 trace += inverse[i, j] * grown[h, i, j]
