@@ -52,6 +52,7 @@ def lists() -> str:
     bandit = unipac.UPACOFUL.made_for(sphere)
     bandit.play(sphere, rounds=20)
     actions = next(iter(sphere.pieces(0, 1, 0))).actions[0]
+    bandit.choose(actions)  # the first choice of an agent also looks up the kernel that it needs
     calls: list[tuple[str, Callable[[], Any]]] = [
         ("UPACOFUL.choose", lambda: bandit.choose(actions)),
         ("UPACOFUL.play", lambda: bandit.play(sphere, rounds=3)),

@@ -119,9 +119,8 @@ class LevelledAgent(BanditAgent):
         self._bonus: Array | None = bonus
         self._fixed: Array | None = fixed
         self._forms = made
-        self._choose_one: Any = (
-            choose_one  # None before an agent of this kind needs it, and for a user's class
-        )
+        # None before an agent of this kind needs them, and for a user's class.
+        self._choose_one: Any = choose_one
         self._learn_one: Any = learn_one
         self._for_one = for_one  # what a kernel that learns one round begins with
         self._sizes = sizes
