@@ -21,7 +21,8 @@ def pytest_configure(config: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[REACHED] |= set(node.workeroutput.get("kernels", ()))
+    told = getattr(node, "workeroutput", {})  # a worker that crashed has none
+    node.config.stash[REACHED] |= set(told.get("kernels", ()))
 
 
 def pytest_sessionfinish(session: Any) -> None:

@@ -67,6 +67,11 @@ def nonnegative(name: str, value: SupportsFloat) -> float:
     return number
 
 
+def scale(name: str, value: SupportsFloat) -> float:
+    """Zero, or a number of a size at which squares, products and quotients stay finite."""
+    return positive(name, value) if nonnegative(name, value) > 0 else 0.0
+
+
 def probability(name: str, value: SupportsFloat) -> float:
     """A number strictly between 0 and 1, large enough to be divided among levels."""
     number = share(name, value)

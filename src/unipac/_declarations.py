@@ -16,13 +16,13 @@ def delta() -> Any:
 
 def noise() -> Any:
     """The parameter R."""
-    return parameter(default=1.0, check=check.nonnegative, words="R, the sub-Gaussian scale of the noise")
+    return parameter(default=1.0, check=check.scale, words="R, the sub-Gaussian scale of the noise")
 
 
 def norm() -> Any:
     """The parameter S."""
     words = "S, a bound on the norm of the unknown parameter"
-    return parameter(default=1.0, check=check.nonnegative, words=words)
+    return parameter(default=1.0, check=check.scale, words=words)
 
 
 def regularization() -> Any:

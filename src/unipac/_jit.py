@@ -177,8 +177,14 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]  # Numba has no types
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self.writable:
-            with contextlib.suppress(OSError):  # the disk is full, or has become read-only
+            try:
                 super().save_overload(sig, data)
+            except OSError:  # the disk is full, or has become read-only
+                pass
+            except Exception:  # the list of forms is damaged: begin a new one
+                with contextlib.suppress(Exception):
+                    self.flush()
+                    super().save_overload(sig, data)
 
 
 # -- what a kernel depends on --------------------------------------------------------------------------

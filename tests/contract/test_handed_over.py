@@ -28,6 +28,7 @@ from helpers.processes import run
 from unipac import _jit
 from unipac._linking import Kernel
 from unipac.bandits.levelled import kernels as levelled
+from unipac.envs import BanditInstance, Rounds
 
 CASES = {case.label: case for kind in cases.MAKERS for case in cases.all_cases(kind)}
 TESTS = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
@@ -282,6 +283,73 @@ def test_types_are_looked_at_in_classes_of_users(base, changes):
     _jit._forms.clear()
     assert found == taught(base)
     assert found[0] == 1001
+
+
+IN_PLACE = {
+    "a row": lambda action: setattr(action, "shape", (1, 2)),
+    "a column": lambda action: setattr(action, "shape", (2, 1)),
+    "sixty axes": lambda action: setattr(action, "shape", (1,) * 60 + (2,)),
+    "integers": lambda action: setattr(action, "dtype", np.int64),
+    "single precision": lambda action: setattr(action, "dtype", np.float32),
+}
+AGENTS = {
+    "LinUCB": lambda: unipac.LinUCB(2),
+    "NestedOFUL": lambda: unipac.NestedOFUL(2),
+    "LinTS": lambda: unipac.LinTS(2),
+    "Guarded(LinUCB)": lambda: unipac.Guarded(unipac.LinUCB(2)),
+    "Guarded(LinTS)": lambda: unipac.Guarded(unipac.LinTS(2)),
+}
+
+
+def after_two_rounds(agent, change=lambda action: None):
+    for reward in (1.0, 0.25):
+        decision = agent.choose(np.array([[0.6, 0.8], [1.0, 0.0]]))
+        change(decision.action)
+        agent.update(decision, reward)
+    return agent.digest()
+
+
+@pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE.keys())
+@pytest.mark.parametrize("make", AGENTS.values(), ids=AGENTS.keys())
+def test_users_may_change_the_form_of_an_action_in_place(make, change):
+    """A read-only array still takes another shape or type; it spoils neither the agent nor others."""
+    right = after_two_rounds(make())
+    _jit._forms.clear()
+    assert after_two_rounds(make(), change) == right
+    assert after_two_rounds(make()) == right
+    _jit._forms.clear()
+
+
+def test_an_action_that_is_no_longer_there_is_refused():
+    agent = unipac.NestedOFUL(2)
+    decision = agent.choose(np.eye(2))
+    decision.action.setflags(write=True)
+    decision.action.resize(1, refcheck=False)
+    with pytest.raises(ValueError, match=r"decision\.action must be"):
+        agent.update(decision, 1.0)
+    assert (agent.rounds, list(agent.pending)) == (0, [decision.id])
+
+
+class _Whole(BanditInstance):
+    """An instance of a user's, whose rounds are of whole numbers, by columns."""
+
+    def pieces(self, start, count, seed):
+        X = np.asfortranarray(np.array([np.eye(2, dtype=np.int64)] * count))
+        yield Rounds(X, X @ self.theta, X @ np.array([2, 1]))
+
+    def _contexts(self, *_):
+        raise AssertionError("pieces are its own")
+
+
+@pytest.mark.parametrize("make", AGENTS.values(), ids=AGENTS.keys())
+def test_rounds_of_an_instance_may_be_of_other_types(make):
+    right, whole = after_two_rounds(make()), make()
+    _jit._forms.clear()
+    whole.play(_Whole("whole", 2, 2, theta=np.array([0.5, 0.25])), rounds=20)
+    plain = make()
+    plain.play(np.array([np.eye(2)] * 20), np.array([[2.0, 1.0]] * 20))
+    assert whole.digest() == plain.digest()
+    assert after_two_rounds(make()) == right
 
 
 def test_nothing_is_unpickled():

@@ -17,7 +17,11 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from starlette.testclient import TestClient
+
+from unipac.serve import app, config
 from unipac.serve.client import Client
+from unipac.serve.service import Service, opened
 
 MODELS = ("tiny", "small", "large")
 TABLE = {
@@ -32,6 +36,7 @@ TABLE = {
         "of": {"kind": "Columns", "ranges": {"tokens": [0, 8000]}, "missing": "error"},
     },
 }  # fmt: skip
+ROUTER = {**TABLE, "window": 3600, "max_pending": 60}
 PLAIN = {"agent": {"agent": "OFUL", "dim": 2, "noise": 0.1}}
 
 START = """
@@ -50,6 +55,18 @@ def toml(value):
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(toml, value)) + "]"
     return json.dumps(value)
+
+
+@contextmanager
+def running(folder, deployments, **more):
+    """A client of a service in this process."""
+    told = {"store": "sqlite:log.sqlite", "deployments": deployments, **more}
+    made = config.made(told, folder)
+    service = Service(made, opened(made))
+    service.open_all()
+    with TestClient(app.made(service), base_url="http://localhost") as client:
+        client.service = service
+        yield client
 
 
 def free_port():

@@ -8,29 +8,15 @@ import os
 import socket
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
-from starlette.testclient import TestClient
 
-from helpers.serving import PLAIN, TABLE, Server
+from helpers.serving import PLAIN, ROUTER, Server, running
 from unipac.serve import app, config, openapi, specs, tokens
 from unipac.serve.problems import Problem
-from unipac.serve.service import Service, opened
+from unipac.serve.service import opened
 
-ROUTER = {**TABLE, "window": 3600, "max_pending": 60}
 JSON = {"content-type": "application/json"}
-
-
-@contextmanager
-def running(folder, deployments, **more):
-    told = {"store": "sqlite:log.sqlite", "deployments": deployments, **more}
-    made = config.made(told, folder)
-    service = Service(made, opened(made))
-    service.open_all()
-    with TestClient(app.made(service), base_url="http://localhost") as client:
-        client.service = service
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -32,14 +32,11 @@ w.Writer._step = slow
 
 
 def events_of(server):
-    found, after = [], 0
-    while True:
-        text = _get(server, f"/v1/deployments/router/log?after={after}&limit=10000")
-        rows = [json.loads(line) for line in text.splitlines()]
-        if not rows or rows[-1]["seq"] == after:
-            return found
-        found += rows
-        after = rows[-1]["seq"]
+    found, after = [], ""
+    while rows := _get(server, f"/v1/deployments/router/log?limit=10000{after}").splitlines():
+        found += map(json.loads, rows)
+        after = f"&after={found[-1]['seq']}"
+    return found
 
 
 def _get(server, path):

@@ -276,6 +276,12 @@ def blank(folder, older):
         path.write_bytes(content[:-3000] + bytes(2000) + content[-1000:])
 
 
+def rename(folder, older):
+    """A list of forms with names that no file can have."""
+    (path,) = folder.rglob("*.nbi")
+    path.write_bytes(path.read_bytes().replace(b"sums.total", b"sums\0total"))
+
+
 def sums(source, folder, *arguments):
     """What the program prints that uses the kernel."""
     settings = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(folder)}, "capture_output": True}
@@ -297,7 +303,7 @@ def sums_after(damage, tmp_path, decorator):
     return [*found, use(), use()]
 
 
-@pytest.mark.parametrize("damage", [exchange, restore, cut, empty, blank])
+@pytest.mark.parametrize("damage", [exchange, restore, cut, empty, blank, rename])
 def test_code_of_other_types_or_sources_is_never_run(damage, tmp_path):
     right = [f"21 20.5 {hits}" for hits in (0, 2, 0, 2)]
     assert sums_after(damage, tmp_path, OURS) == right

@@ -7,16 +7,20 @@ decisions with ids of its own).
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping
 from operator import setitem
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unipac._atomic import Change
 from unipac.bandits.protocol.agent import BanditAgent
 from unipac.bandits.protocol.changes import given_up, taught
 from unipac.bandits.protocol.ledger import Ledger
 from unipac.bandits.protocol.records import Decision
+
+if TYPE_CHECKING:
+    from unipac.deployment.deployment import Deployment
 
 
 def _with(agent: Any, ledger: Ledger) -> Any:
@@ -34,6 +38,12 @@ def bare(agent: BanditAgent) -> BanditAgent:
     ledger.surplus = held.surplus + len(held.pending)
     made: BanditAgent = _with(agent, ledger)
     return made
+
+
+def learned_by(d: Deployment) -> BanditAgent:
+    """A copy of the agent of a deployment without pending decisions: far quicker than ``Deployment.agent``."""
+    with d._lock:
+        return copy.copy(bare(d._agent))
 
 
 def full(agent: BanditAgent) -> BanditAgent:

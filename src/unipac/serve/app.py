@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import mimetypes
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -39,14 +41,18 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def made(service: Service) -> Starlette:
     """The application of a service."""
-    return Starlette(routes=_Routes(service).all(), lifespan=service.life, exception_handlers={
+    made = Starlette(routes=_Routes(service).all(), lifespan=service.life, exception_handlers={
         HTTPException: _refused, Exception: _failed,
     })  # fmt: skip
+    made.router.redirect_slashes = False  # a redirect would be to whatever host the request names
+    return made
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return _response(Problem(status, "there is no such path, or no such method of it"))
+    status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+    response = _response(Problem(status, "there is no such path, or no such method of it"))
+    response.headers.update(headers or {})  # such as Allow
+    return response
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -102,8 +108,8 @@ class _Bodies:
         self._since[task] = loop.time()
         if self._loop is not loop:
             self._loop = loop
-            loop.call_later(IN_TIME / 10, self._look, loop)
-        found, more = b"", True
+            self._look_later(loop)
+        found, more = bytearray(), True
         try:
             while more:
                 message = await request.receive()
@@ -120,19 +126,23 @@ class _Bodies:
         finally:
             del self._since[task]
             self._late.discard(task)
-        return found
+        return bytes(found)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Cancel the tasks that take too long."""
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_later(IN_TIME / 10, self._look, loop, loop.time() + IN_TIME / 10)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        """Cancel the tasks that take too long; but if the loop was held up, what has arrived is read first."""
+        held_up = loop.time() > due + IN_TIME / 10
         for task, since in self._since.items():
-            if loop.time() < since + IN_TIME:
+            if held_up or loop.time() < since + IN_TIME:
                 break
             if task not in self._late:
                 self._late.add(task)
                 task.cancel()
         self._loop = loop if self._since else None
         if self._since:
-            loop.call_later(IN_TIME / 10, self._look, loop)
+            self._look_later(loop)
 
 
 class _Routes:
@@ -175,7 +185,7 @@ class _Routes:
 
         async def endpoint(request: Request) -> Response:
             try:
-                self._check_host(request)
+                self._check_sender(request)
                 return await work(request)
             except Problem as problem:
                 return _response(problem)
@@ -189,7 +199,7 @@ class _Routes:
         async def endpoint(request: Request) -> Response:
             begin = time.perf_counter()
             try:
-                self._check_host(request)
+                self._check_sender(request)
                 self._check_token(request, needed)
                 response = await work(request)
             except ClientDisconnect:
@@ -205,12 +215,18 @@ class _Routes:
 
         return _Endpoint(endpoint)
 
-    def _check_host(self, request: Request) -> None:
-        if self.service.tokens is None:  # another site must not reach us through a host name of its own
-            host = request.headers.get("host", "")
+    def _check_sender(self, request: Request) -> None:
+        if request.scope["path"].endswith("\n"):  # which a pattern that ends with $ overlooks
+            raise Problem(404, "there is no such path")
+        if (
+            self.service.tokens is None
+        ):  # pages of other sites must not reach us, nor through a host name of theirs
+            host, origin = request.headers.get("host", ""), request.headers.get("origin")
             name = host[: host.rfind(":")] if host.rpartition(":")[2].isdigit() else host
             if name.lower() not in LOCAL:
                 raise Problem(403, "without tokens the host must be localhost")
+            if origin is not None and origin.partition("://")[2] != host:
+                raise Problem(403, "without tokens pages of other sites may not ask")
 
     def _check_token(self, request: Request, needed: tuple[str, ...]) -> None:
         if self.service.tokens is None:
@@ -284,9 +300,9 @@ class _Routes:
 
     async def _log(self, request: Request) -> Response:
         held = self.service.of(request.path_params["d"])
-        after = _count(request, "after", 0, 2**62)
+        after = _count(request, "after", -1, 2**62)
         limit = _count(request, "limit", 1000, MOST_EVENTS)
-        lines = await asyncio.to_thread(held.events, after if after else -1, limit)
+        lines = await asyncio.to_thread(held.events, after, limit)
         return _response((200, lines), LINES)
 
     async def _create(self, request: Request) -> Response:
@@ -313,8 +329,9 @@ class _Routes:
 
     async def _backup(self, request: Request) -> Response:
         await self.service.writer.on_disk()
-        path, done = await asyncio.to_thread(backups.made, self.service.database)
-        return FileResponse(path, 200, HEADERS, "application/vnd.sqlite3", background=done)
+        size, pieces = await asyncio.to_thread(backups.made, self.service.database)
+        headers = {**HEADERS, "content-length": str(size)}
+        return StreamingResponse(pieces, 200, headers, "application/vnd.sqlite3")
 
     async def _metrics(self, request: Request) -> Response:
         return Response(self.service.metrics.text(), 200, HEADERS, "text/plain; version=0.0.4; charset=utf-8")
@@ -335,15 +352,23 @@ class _Routes:
         return _response((200, openapi.text()))
 
     async def _page(self, request: Request) -> Response:
-        name = request.path_params.get("name", "index.html")
-        path = PAGE / name
-        if path.parent != PAGE or not path.is_file():
+        found = _pages().get(request.path_params.get("name", "index.html"))
+        if found is None:
             raise Problem(404, "there is no such page")
-        return FileResponse(path, 200, HEADERS)
+        content, kind = found
+        return Response(content, 200, HEADERS, kind)
+
+
+@functools.cache
+def _pages() -> dict[str, tuple[bytes, str | None]]:
+    """The files of the page, by name: each with its content and its type."""
+    return {path.name: (path.read_bytes(), mimetypes.guess_type(path)[0]) for path in PAGE.iterdir()}
 
 
 def _count(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name, str(default))
+    text = request.query_params.get(name)
+    if text is None:
+        return default
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
         raise Problem(422, f"{name} must be an integer from 0 to {most}")
     return int(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -98,6 +99,19 @@ class RawItem(msgspec.Struct, forbid_unknown_fields=True):
         return _decide(self.decide) if self.decide != _NULL else _reward(self.reward)
 
 
+class WrongItem:
+    """An item of a batch that has another form."""
+
+    asks_once = False
+
+    def __init__(self, error: msgspec.ValidationError) -> None:
+        self.error = error
+
+    def read(self) -> Decide | Reward:
+        """Raise the error."""
+        raise self.error
+
+
 _NULL = msgspec.Raw(b"null")
 _decide, _reward = msgspec.json.Decoder(Decide).decode, msgspec.json.Decoder(Reward).decode
 
@@ -111,15 +125,12 @@ class Watch(Offer, forbid_unknown_fields=True, kw_only=True):
 class Reader:
     """Reads JSON of one type; it refuses objects with a key twice, and halves of surrogate pairs."""
 
-    def __init__(self, kind: Any) -> None:
-        self._decode = msgspec.json.Decoder(kind).decode
+    def __init__(self, decode: Callable[[bytes], Any]) -> None:
+        self._decode = decode
 
     def __call__(self, data: bytes) -> Any:
         """What the text says."""
-        try:
-            found = self._decode(data)
-        except UnicodeDecodeError:
-            raise Problem(400, "JSON is malformed: it is not UTF-8") from None
+        found = self._decode(data)
         keys = [text for text, colon in _STRINGS.findall(data) if colon]
         if b"\\" in data or self._perhaps_twice(found, keys):
             _read_slowly(data)
@@ -131,7 +142,7 @@ class Reader:
 
 
 class BatchReader(Reader):
-    """A reader of batches, in which different items have the same keys."""
+    """A reader of batches, in which different items have the same keys, and some may be wrong."""
 
     def _perhaps_twice(self, found: Any, keys: list[bytes]) -> bool:
         """As above, item by item: the first key of each item is "decide" or "reward"."""
@@ -140,6 +151,26 @@ class BatchReader(Reader):
             return True
         pairs = itertools.pairwise([*begins, len(keys)])
         return any(len(set(keys[a:b])) < b - a for a, b in pairs)
+
+
+_usual_items = msgspec.json.Decoder(list[RawItem]).decode
+_raw_items = msgspec.json.Decoder(Annotated[list[msgspec.Raw], Meta(max_length=MOST_ITEMS)]).decode
+_item = msgspec.json.Decoder(RawItem).decode
+
+
+def _items(data: bytes) -> Sequence[RawItem | WrongItem]:
+    with contextlib.suppress(msgspec.ValidationError):
+        found = _usual_items(data)
+        if len(found) <= MOST_ITEMS:
+            return found
+    return [_right_or_wrong(raw) for raw in _raw_items(data)]
+
+
+def _right_or_wrong(raw: msgspec.Raw) -> RawItem | WrongItem:
+    try:
+        return _item(raw)
+    except msgspec.ValidationError as error:
+        return WrongItem(error)
 
 
 _STRINGS = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
@@ -162,11 +193,9 @@ def _read_slowly(data: bytes) -> None:
         raise Problem(400, "JSON is malformed") from None
 
 
-read_decide, read_reward, read_offer = Reader(Decide), Reader(Reward), Reader(Offer)
-read_batch, read_watch, read_table = (
-    BatchReader(Annotated[list[RawItem], Meta(max_length=MOST_ITEMS)]),
-    Reader(Watch),
-    Reader(dict[str, Any]),
+read_decide, read_reward, read_batch = Reader(_decide), Reader(_reward), BatchReader(_items)
+read_offer, read_watch, read_table = (
+    Reader(msgspec.json.Decoder(kind).decode) for kind in (Offer, Watch, dict[str, Any])
 )
 
 

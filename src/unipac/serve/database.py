@@ -115,8 +115,15 @@ class Database(Protocol):
     def series(self, number: int) -> tuple[int, bytes] | None:
         """What the page draws, at the last snapshot."""
 
-    def blank(self, number: int, before: float, through: int) -> int:
-        """Blank the contexts of decisions before a time, and the vectors of those up to an event; returns how many."""
+    def kept(self, number: int) -> list[int]:
+        """The events of the snapshots, newest first."""
+
+    def blank(self, number: int, before: float, through: int, after: int) -> tuple[int, int]:
+        """Blank the contexts of decisions before a time, and the vectors of those up to the event ``through``.
+
+        The first decision that is not before this time ends it. Returns how many were changed, and the event from
+        which on there may be more to blank: hand it over as ``after`` the next time.
+        """
 
     def backup(self, path: Path) -> None:
         """Copy everything to a file, while it is in use."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from unipac.deployment import log as log_
+from unipac.deployment import holding, log as log_
 from unipac.deployment.deployment import Deployment
 from unipac.deployment.records import Decoder
 from unipac.serve import bodies, journal
@@ -20,6 +21,10 @@ from unipac.serve.writer import Writer
 
 Answer = tuple[int, bytes]
 """Status and body."""
+CHUNK = 100
+"""How many rows of the log are read at once, where the rest may not be needed."""
+LARGEST_ANSWER = 2**24
+"""Events are answered up to this many bytes, and the one that exceeds it."""
 
 
 class Held:
@@ -33,13 +38,11 @@ class Held:
         self.log = Log(database, writer, number, self.series.note)
         self.log.extra = self.series.kept
         if database.read(number, -1, 1):
-            self.deployment = Deployment.open(
-                self.log, agent=spec.own, features=spec.features, retention=spec.retention
-            )
+            self.deployment = Deployment.open(self.log, agent=spec.own, features=spec.features)
         else:
-            self.deployment = Deployment(
-                spec.agent, spec.features, log=self.log, retention=spec.retention, **spec.settings
-            )
+            self.deployment = Deployment(spec.agent, spec.features, log=self.log, **spec.settings)
+        self._database, self._number = database, number
+        self._trimmed_at = -math.inf
         self.snapshot_at = 0 if kept is None else kept[0]
         self._drift: Any = None
 
@@ -87,17 +90,16 @@ class Held:
     def bounds(self, told: Offer) -> Answer:
         """Mean and bounds of each action."""
         offered = self._vectors(told)
-        agent = self.deployment.agent
-        found = agent.bounds(offered)
+        found = holding.learned_by(self.deployment).bounds(offered)
         ids = range(len(found.mean)) if offered is None else offered.labels
         return 200, bodies.bounds(found, ids)
 
     def state(self) -> Answer:
         """The state of the deployment as a whole."""
-        d, agent = self.deployment, self.deployment.agent
+        d, agent = self.deployment, holding.learned_by(self.deployment)
         return 200, bodies.encode({
             "name": self.name,
-            "spec": bodies.read_table(self.spec.text.encode()),
+            "spec": bodies.read_table(self.spec.kept.encode()),
             "seq": self.log.position().seq,
             "rounds": agent.rounds,
             "pending": d.pending,
@@ -117,9 +119,15 @@ class Held:
         """The events after this one that are on the disk, as lines of JSON."""
         if after >= self.log.position().seq:
             return b""
-        rows: Iterator[Any] = Decoder(self.deployment.agent.dim, blanks=True).events(self.log.read(after))
-        found = itertools.islice(rows, limit)
-        return b"".join(bodies.encode(log_.copied(row)) + b"\n" for row in found)
+        records = self.log.read(after, chunk=min(CHUNK, limit + 2))
+        rows: Iterator[Any] = Decoder(self.spec.agent.dim, blanks=True).events(records)
+        found, size = [], 0
+        for row in itertools.islice(rows, limit):
+            found.append(bodies.encode(log_.copied(row)) + b"\n")
+            size += len(found[-1])
+            if size > LARGEST_ANSWER:
+                break
+        return b"".join(found)
 
     def _vectors(self, told: Offer) -> Any:
         """The actions of a request as vectors; None for the fixed ones of the agent."""
@@ -153,3 +161,20 @@ class Held:
             seconds = round(time.perf_counter() - begin, 3)
             journal.line("snapshot", deployment=self.name, seq=seq, seconds=seconds)
         self.snapshot_at = seq
+        self.trim()
+
+    @property
+    def holds_old(self) -> bool:
+        """Whether it is time to look for contexts that are older than they may be."""
+        often = max(1.0, (self.spec.retention or math.inf) / 10)
+        return time.monotonic() >= self._trimmed_at + often
+
+    def trim(self) -> None:
+        """Blank contexts that are older than ``retention``, and vectors as far as the older snapshot covers them."""
+        if self.spec.retention is not None:
+            self._trimmed_at = time.monotonic()
+            try:
+                covered = min(self._database.kept(self._number), default=-1)
+                self.log.trim(time.time() - self.spec.retention, covered)
+            except Unreachable as error:
+                journal.line("nothing blanked", deployment=self.name, error=str(error))

@@ -48,6 +48,7 @@ class Log:
         self._database, self._writer, self._number, self._listener = database, writer, number, listener
         self._end: Position | None = None
         self._why = ""
+        self._blanked = -1  # up to this event nothing is left to blank
         self._seen = Seen(database.ids(number))
         self._offers: set[str] = set()  # names of offers that are in the log
         # Rows that may not be in the database yet, by id and kind, and when they will be.
@@ -122,13 +123,13 @@ class Log:
 
     # -- reading -------------------------------------------------------------------------------------------
 
-    def read(self, after: int, start: Position | None = None) -> Iterator[Record]:
-        """All records after an event, each of which must follow on the one before it."""
+    def read(self, after: int, start: Position | None = None, chunk: int = CHUNK) -> Iterator[Record]:
+        """All records after an event, each of which must follow on the one before it; ``chunk`` rows at once."""
         if self._end is not None:
             self.sync()
         opens, chain, seq, named = self._end is None, self._chain(after, start), after, set[str]()
-        while rows := self._database.read(self._number, seq, CHUNK):
-            if len(rows) == CHUNK:  # the rows of the last event may not all be there
+        while rows := self._database.read(self._number, seq, chunk):
+            if len(rows) == chunk:  # the rows of the last event may not all be there
                 rows = [row for row in rows if row.seq < rows[-1].seq] or rows
             for row in rows:
                 expected = lines.chained(row.body, row.context, row.vectors, chain)
@@ -248,10 +249,11 @@ class Log:
         yield from self._database.snapshots(self._number)
 
     def trim(self, before: float, through: int) -> int:
-        """Blank contexts and vectors."""
+        """Blank contexts and vectors; others may append meanwhile."""
         self.ready()
         self.sync()
-        return self._database.blank(self._number, before, through)
+        count, self._blanked = self._database.blank(self._number, before, through, self._blanked)
+        return count
 
     # -- the end -----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -11,7 +12,6 @@ from typing import Any
 
 import uvicorn
 
-from unipac import _warm
 from unipac.serve import app, config as config_, journal
 from unipac.serve.database import Broken, Unreachable
 from unipac.serve.problems import Problem
@@ -31,7 +31,6 @@ def run(path: Path) -> int:
         return _said("refused", error, REFUSED)
     except Unreachable as error:
         return _said("database unreachable", error, FAILED)
-    _compile(config)
     try:
         service.open_all()
     except Problem as problem:
@@ -50,13 +49,6 @@ def _said(event: str, error: Exception, code: int) -> int:
     return code
 
 
-def _compile(config: config_.Config) -> None:
-    """Load or compile the kernels of the agents, so that no request waits for it."""
-    names = {type(spec.agent).__name__ for spec in config.deployments.values() if spec.own is None}
-    if names:
-        _warm.warm(sorted(names))
-
-
 def _served(service: Service) -> int:
     server = uvicorn.Server(
         uvicorn.Config(
@@ -70,7 +62,8 @@ def _served(service: Service) -> int:
         signal.signal(number, _ignore)
     signal.signal(signal.SIGHUP, lambda *_: _reread(service))
     sys.setswitchinterval(0.001)  # the loop must not wait long for the thread that writes
-    server.run()
+    with contextlib.suppress(SystemExit):  # so uvicorn ends if it cannot listen
+        server.run()
     if not server.started:
         journal.line("refused", error="listen must be an address that is free", exit=REFUSED)
         os._exit(REFUSED)

@@ -128,7 +128,7 @@ def described() -> dict[str, Any]:
                 "parameters": [_in_path("d")],
             },
             f"{one}/watches/{{name}}": {
-                "put": _of("Look for an action within eps of the best", "admin", {200: VERDICT}, watch, (429,)),
+                "put": _of("Look for an action within eps of the best", "admin", {200: VERDICT}, watch, (409, 429)),
                 "get": _of("The verdict, or null", "read", {200: VERDICT}),
                 "parameters": [_in_path("d"), _in_path("name")],
             },

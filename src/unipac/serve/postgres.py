@@ -68,6 +68,8 @@ class Postgres:
             )  # fmt: skip
         except psycopg.OperationalError as error:
             raise Unreachable(_plain(error)) from None
+        except psycopg.Error as error:
+            raise ValueError(f"store must be a URL of PostgreSQL ({_plain(error)})") from None
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
@@ -208,23 +210,21 @@ class Postgres:
         found = self._all(_in_psycopg(tables.LAST_SERIES), number)
         return found[0] if found else None
 
-    def blank(self, number: int, before: float, through: int) -> int:
+    def kept(self, number: int) -> list[int]:
+        """The events of the snapshots, newest first."""
+        return [seq for (seq,) in self._all(_in_psycopg(tables.KEPT), number)]
+
+    def blank(self, number: int, before: float, through: int, after: int) -> tuple[int, int]:
         """Blank parts of decisions, a thousand at a time."""
-        count, after = 0, -1
-        sql = """select seq, context, vectors from event where deployment = %s and kind = 'decide' and wall < %s
-                 and seq > %s order by seq limit 1000"""
-        while rows := self._all(sql, number, before, after):
-            after = rows[-1][0]
-            changed = [
-                (context, vectors, number, seq) for seq, context, vectors in tables.blanked(rows, through)
-            ]
-            count += len(changed)
+
+        def write(changed: list[tuple[bytes, bytes, int]]) -> None:
             with self._cursor() as cursor:
-                cursor.executemany(
-                    """update event set context = %s, vectors = %s
-                       where deployment = %s and seq = %s and kind = 'decide'""", changed
-                )  # fmt: skip
-        return count
+                rows = [(*parts, number, seq) for *parts, seq in changed]
+                cursor.executemany(_in_psycopg(tables.BLANK), rows)
+
+        return tables.blank(
+            lambda last: self._all(_in_psycopg(tables.TO_BLANK), number, last), write, before, through, after
+        )
 
     # -- the end -----------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from unipac.deployment.errors import Closed, Conflict, Full, LogClosed, Unknown
+from unipac.serve.database import Unreachable
 
 TITLES = {
     400: "not JSON", 401: "no token", 403: "not allowed", 404: "unknown", 405: "no such method", 408: "too slow",
@@ -14,6 +15,10 @@ TITLES = {
     422: "refused", 429: "too many wait", 500: "failed", 503: "come again later",
 }  # fmt: skip
 STATUS: dict[type[Exception], int] = {Conflict: 409, Closed: 410, Unknown: 404, Full: 429, LogClosed: 503}
+NOT_JSON: dict[type[Exception], str] = {
+    UnicodeDecodeError: "it is not UTF-8",
+    RecursionError: "it is nested too deeply",
+}
 LATER = (429, 503)
 
 _encode = msgspec.json.Encoder().encode
@@ -41,6 +46,10 @@ def of(error: Exception) -> Problem:
         return Problem(422, str(error))
     if isinstance(error, msgspec.DecodeError):
         return Problem(400, str(error))
+    if type(error) in NOT_JSON:
+        return Problem(400, f"JSON is malformed: {NOT_JSON[type(error)]}")
+    if isinstance(error, Unreachable):
+        return Problem(503, "the database does not answer")
     if isinstance(error, ValueError):
         return Problem(STATUS.get(type(error), 422), str(error))
     raise error

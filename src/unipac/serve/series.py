@@ -100,14 +100,14 @@ class Series:
     def __init__(self, windowed: bool, kept: bytes = b"") -> None:
         self._windowed = windowed
         self._state = _state(kept) if kept else State()
-        self._later: list[Record] = []
+        self._later: list[tuple[int, bytes, float]] = []  # of each record its number, body and time alone
         self._lock = threading.RLock()  # snapshots are made in a thread
 
     def note(self, record: Record) -> None:
         """Take a record that was written, or that is read when a deployment is opened."""
         if record.kind != "actions":
             with self._lock:
-                self._later.append(record)
+                self._later.append((record.seq, record.rest, record.wall or 0.0))
                 if len(self._later) >= LATER:
                     self._read()
 
@@ -135,10 +135,10 @@ class Series:
 
     def _read(self) -> None:
         later, self._later = self._later, []
-        for record in later:
-            if record.seq > self._state.seq:  # earlier ones were noted before the snapshot
-                self._note(_told(record.rest), record.wall or 0.0)
-                self._state.seq = record.seq
+        for seq, body, wall in later:
+            if seq > self._state.seq:  # earlier ones were noted before the snapshot
+                self._note(_told(body), wall)
+                self._state.seq = seq
 
     def _note(self, told: _Told, wall: float) -> None:
         state = self._state

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from unipac import _warm
 from unipac.serve import journal, specs
 from unipac.serve.config import MOST_DEPLOYMENTS, Config
 from unipac.serve.database import Broken, Database, Listed, Unreachable
@@ -42,6 +44,17 @@ def opened(config: Config) -> Database:
     return Postgres(config.store, config.address, config.lease)
 
 
+def _compile(spec: Spec) -> None:
+    """Load or compile the kernels of an agent of the library, so that no request waits for it."""
+    if spec.own is None:
+        _compiled(type(spec.agent).__name__)
+
+
+@functools.cache
+def _compiled(name: str) -> None:
+    _warm.warm([name])
+
+
 def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     """Start a task that the service cannot do without: if it fails, the process ends."""
     task = asyncio.create_task(work)
@@ -52,9 +65,14 @@ def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 def _ended(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None:
-        code = DAMAGED if isinstance(error, Broken) else FAILED
-        journal.line("failed", error=f"{type(error).__name__}: {error}", exit=code)
-        os._exit(code)
+        _fail(error)
+
+
+def _fail(error: BaseException) -> None:
+    """End the process: it cannot go on, and must not seem to have ended well."""
+    code = DAMAGED if isinstance(error, Broken) else FAILED
+    journal.line("failed", error=f"{type(error).__name__}: {error}", exit=code)
+    os._exit(code)
 
 
 class Service:
@@ -72,6 +90,8 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self._checkpoints: asyncio.Task[None] | None = None
         self._taking = threading.Lock()  # a deployment is opened once, whoever asks for it
+        self._creating = threading.Lock()  # there are never more than MOST_DEPLOYMENTS
+        self._ending = False
 
     def read_tokens(self) -> None:
         """Read the file of tokens, now or again; without one everybody on this machine may do everything."""
@@ -85,13 +105,18 @@ class Service:
         """Open what the file names and what the database has, where nobody else writes it."""
         self.writer.start()
         for name, spec in self.config.deployments.items():
-            self._same(self.database.create(name, spec.text), spec)
+            _compile(spec)  # whoever writes it now: this instance may take it over
+            self._created(name, spec)
         self.take_over()
 
-    def _same(self, listed: Listed, spec: Spec) -> None:
-        if listed.spec != spec.text:
-            other = " and ".join(specs.differing(listed.spec, spec.text))
-            raise Problem(409, f"deployment {listed.name} must be what it was made as, got another {other}")
+    def _created(self, name: str, spec: Spec) -> Listed:
+        """The deployment in the database, made now if it is not there; the same spec must have made it."""
+        listed = self.writer.do(functools.partial(self.database.create, name, spec.kept))
+        other = specs.differing(listed.spec, spec.kept)
+        if other:
+            words = " and ".join(other)
+            raise Problem(409, f"deployment {name} must be what it was made as, got another {words}")
+        return listed
 
     def take_over(self) -> None:
         """Open every deployment that nobody writes."""
@@ -100,7 +125,9 @@ class Service:
 
     def _take(self, listed: Listed) -> None:
         with self._taking:
-            if listed.name not in self.held:
+            if self._ending:
+                self.others.setdefault(listed.name, None)
+            elif listed.name not in self.held:
                 self._open(listed)
 
     def _spec(self, listed: Listed) -> Spec | None:
@@ -120,6 +147,7 @@ class Service:
         spec = self._spec(listed)
         if spec is None:
             return
+        _compile(spec)
         lease = self.database.take(listed.number)
         if lease.epoch is None:
             self.others[listed.name] = lease.address
@@ -155,15 +183,12 @@ class Service:
     def create(self, name: str, table: Any) -> int:
         """A deployment by API: 201, or 200 if it is there already."""
         spec = specs.made(table, modules=False)
-        if len(self.held) + len(self.others) >= MOST_DEPLOYMENTS and name not in self.held:
-            raise Problem(422, f"deployments must be at most {MOST_DEPLOYMENTS}, got one more")
-        known = name in self.held or name in self.others
-        try:
-            listed = self.database.create(name, spec.text)
-            self._same(listed, spec)
-            self._take(listed)
-        except Unreachable:
-            raise Problem(503, "the database does not answer") from None
+        _compile(spec)  # before any lock, since it may take a minute
+        with self._creating:
+            known = name in self.held or name in self.others
+            if not known and len(self.held) + len(self.others) >= MOST_DEPLOYMENTS:
+                raise Problem(422, f"deployments must be at most {MOST_DEPLOYMENTS}, got one more")
+            self._take(self._created(name, spec))
         if name not in self.held:
             self.of(name)
         return 200 if known else 201
@@ -181,7 +206,10 @@ class Service:
         try:
             yield
         finally:
-            await self._end()
+            try:
+                await self._end()
+            except Exception as error:
+                _fail(error)
 
     async def _windows(self) -> None:
         while True:
@@ -190,18 +218,20 @@ class Service:
                 held.tick()
             self.writer.rouse()
             if self._checkpoints is None or self._checkpoints.done():
-                due = [one for one in list(self.held.values()) if self._is_due(one)]
+                ours = list(self.held.values())
+                due = [one.checkpoint for one in ours if self._is_due(one)]
+                due += [one.trim for one in ours if one.holds_old]
                 if due:
-                    self._checkpoints = _started(self._checkpoint(due))
+                    self._checkpoints = _started(self._in_turn(due))
 
     def _is_due(self, held: Held) -> bool:
         """Whether a snapshot is due: the more decisions wait, the longer it takes, and the rarer it is."""
         enough = max(self.config.snapshot_every, held.deployment.pending)
         return held.log.position().seq - held.snapshot_at >= enough
 
-    async def _checkpoint(self, due: list[Held]) -> None:
-        for held in due:
-            await asyncio.to_thread(held.checkpoint)
+    async def _in_turn(self, works: Sequence[Callable[[], None]]) -> None:
+        for work in works:
+            await asyncio.to_thread(work)
 
     async def _look_for_leases(self, lease: float) -> None:
         while True:
@@ -212,6 +242,7 @@ class Service:
     async def _end(self) -> None:
         for task in self._tasks:
             task.cancel()
+        await asyncio.to_thread(self._take_no_more)
         if self._checkpoints is not None:
             await self._checkpoints
         for held in self.held.values():
@@ -220,6 +251,11 @@ class Service:
         await asyncio.to_thread(self.writer.end)
         self.database.give_back()
         self.database.close()
+
+    def _take_no_more(self) -> None:
+        """Wait for a deployment that is being opened in another thread; then the ones that are held stay the same."""
+        with self._taking:
+            self._ending = True
 
     def _say_shut(self, held: Held) -> None:
         """Log the last event of a deployment, and its digest."""

@@ -40,6 +40,8 @@ class Spec(NamedTuple):
     """Seconds; it may change from one start to the next."""
     text: str
     """The table without retention, as JSON whose keys are sorted: equal texts are equal deployments."""
+    kept: str
+    """The whole table in this form, for the database."""
     own: type[Any] | None
     """The class of the agent if it is a user's own; None for agents of the library."""
 
@@ -66,10 +68,13 @@ def made(table: Any, modules: bool) -> Spec:
         settings["default"] = None
     Deployment(agent, features, **settings)  # it checks the rest
     retention = None if table.get("retention") is None else check.positive("retention", table["retention"])
-    kept = {key: value for key, value in table.items() if key != "retention"}
     own = None if type(agent).__module__.startswith("unipac.") else type(agent)
-    text = json.dumps(_canonical(kept), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return Spec(agent, features, settings, retention, text, own)
+    same = {key: value for key, value in table.items() if key != "retention"}
+    return Spec(agent, features, settings, retention, _text(same), _text(table), own)
+
+
+def _text(table: Mapping[str, Any]) -> str:
+    return json.dumps(_canonical(table), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _canonical(value: Any) -> Any:
@@ -130,6 +135,6 @@ def read(text: str) -> Any:
 
 
 def differing(one: str, other: str) -> list[str]:
-    """The keys in which two such texts differ."""
+    """The keys in which two such texts differ, apart from ``retention``, which may change."""
     first, second = ({(key, json.dumps(value)) for key, value in read(text).items()} for text in (one, other))
-    return sorted({key for key, _ in first ^ second})
+    return sorted({key for key, _ in first ^ second} - {"retention"})

@@ -33,8 +33,13 @@ class Sqlite:
 
     def __init__(self, path: str | os.PathLike[str], synchronous: str = "full") -> None:
         self.path, self._lock = Path(path), threading.Lock()
-        _for_its_owner(self.path)
-        self._db = sqlite3.connect(self.path, timeout=0.5, isolation_level=None, check_same_thread=False)
+        try:
+            _for_its_owner(self.path)
+            self._db = sqlite3.connect(self.path, timeout=0.5, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise ValueError(
+                f"store must be a file that can be opened, got {str(path)!r} ({error})"
+            ) from None
         try:
             for pragma in ("locking_mode=exclusive", "journal_mode=wal", f"synchronous={synchronous}",
                            "wal_autocheckpoint=4000"):  # fmt: skip
@@ -46,17 +51,14 @@ class Sqlite:
                 "insert into format select ? where not exists (select * from format)", (VERSION,)
             )
             self._db.execute("commit")
-        except sqlite3.OperationalError as error:
-            self._db.close()
-            if "locked" in str(error):
-                raise ValueError(
-                    f"store must be used by one process alone, got {str(self.path)!r}, which another has locked"
-                ) from None
-            raise
+            found = self._all("select version from format")[0][0]
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise ValueError(f"store must be a file of SQLite, got {str(self.path)!r} ({error})") from None
-        found = self._all("select version from format")[0][0]
+            if "locked" in str(error):
+                what, why = "used by one process alone", "which another has locked"
+            else:
+                what, why = "a file of SQLite that unipac made", str(error)
+            raise ValueError(f"store must be {what}, got {str(self.path)!r} ({why})") from None
         if found != VERSION:
             self._db.close()
             raise ValueError(f"store must have version {VERSION}, got {str(self.path)!r} of version {found}")
@@ -149,25 +151,22 @@ class Sqlite:
         found = self._all(tables.LAST_SERIES, number)
         return found[0] if found else None
 
-    def blank(self, number: int, before: float, through: int) -> int:
+    def kept(self, number: int) -> list[int]:
+        """The events of the snapshots, newest first."""
+        return [seq for (seq,) in self._all(tables.KEPT, number)]
+
+    def blank(self, number: int, before: float, through: int, after: int) -> tuple[int, int]:
         """Blank parts of decisions, a thousand at a time."""
-        count, after = 0, -1
-        sql = """select seq, context, vectors from event where deployment = ? and kind = 'decide' and wall < ?
-                 and seq > ? order by seq limit 1000"""
-        while rows := self._all(sql, number, before, after):
-            after = rows[-1][0]
-            changed = [
-                (context, vectors, number, seq) for seq, context, vectors in tables.blanked(rows, through)
-            ]
-            count += len(changed)
+
+        def write(changed: list[tuple[bytes, bytes, int]]) -> None:
             with self._lock:
                 self._db.execute("begin immediate")
-                self._db.executemany(
-                    """update event set context = ?, vectors = ?
-                       where deployment = ? and seq = ? and kind = 'decide'""", changed
-                )  # fmt: skip
+                self._db.executemany(tables.BLANK, [(*parts, number, seq) for *parts, seq in changed])
                 self._db.execute("commit")
-        return count
+
+        return tables.blank(
+            lambda last: self._all(tables.TO_BLANK, number, last), write, before, through, after
+        )
 
     # -- the end -----------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from typing import Any
 
 from unipac.deployment import lines
@@ -40,16 +41,42 @@ DROP_OLD = """delete from snapshot where deployment = ? and seq not in
     (select seq from snapshot where deployment = ? order by seq desc limit ?)"""
 SNAPSHOTS_OF = "select seq, body from snapshot where deployment = ? order by seq desc"
 PIECES_OF = "select body from piece where deployment = ? and name = ? order by place"
+KEPT = "select seq from snapshot where deployment = ? order by seq desc"
+TO_BLANK = """select seq, wall, context, vectors from event where deployment = ? and kind = 'decide' and seq > ?
+    order by seq limit 1000"""
+BLANK = "update event set context = ?, vectors = ? where deployment = ? and seq = ? and kind = 'decide'"
 LAST_SERIES = "select seq, series from snapshot where deployment = ? order by seq desc limit 1"
 
 
-def blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """The rows (seq, context, vectors) that blanking changes, each with the blanked context and vectors."""
-    for seq, context, vectors in rows:
+def blank(
+    read: Callable[[int], list[Any]],
+    write: Callable[[list[tuple[bytes, bytes, int]]], object],
+    before: float,
+    through: int,
+    after: int,
+) -> tuple[int, int]:
+    """As ``Database.blank``; ``read`` gives the rows of ``TO_BLANK``, ``write`` does ``BLANK`` for some rows."""
+    count = 0
+    last = after
+    while rows := read(last):
+        old = list(takewhile(lambda row: row[1] < before, rows))
+        changed = list(_blanked(old, through))
+        if changed:
+            write(changed)
+        count += len(changed)
+        last = old[-1][0] if old else last
+        if len(old) < len(rows):
+            break
+    return count, max(after, min(last, through))
+
+
+def _blanked(rows: Iterable[tuple[Any, ...]], through: int) -> Iterator[tuple[bytes, bytes, int]]:
+    """The blanked context and vectors of the rows that blanking changes, and their numbers."""
+    for seq, _, context, vectors in rows:
         told = bytes(context), bytes(vectors)
         left = lines.blanked(told[0]), lines.blanked(told[1]) if seq <= through else told[1]
         if left != told:
-            yield seq, *left
+            yield *left, seq
 
 
 def whole(body: bytes, pieces_of: Callable[[bytes], Iterable[tuple[bytes]]]) -> bytes:

@@ -91,9 +91,10 @@ def add(path: Path, token: Token) -> None:
 
 def find(tokens: Iterable[Token], header: str) -> Token | None:
     """The token of an ``Authorization`` header; all are compared, each in constant time."""
-    if not header.startswith("Bearer "):
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer":
         return None
-    digest, found = digest_of(header.removeprefix("Bearer ")), None
+    digest, found = digest_of(secret), None
     for token in tokens:
         if hmac.compare_digest(digest, token.digest):
             found = token

@@ -70,14 +70,17 @@ class Writer(threading.Thread):
             self._changed.wait_for(lambda: self.durable >= target)
 
     def do(self, job: Callable[[], T]) -> T:
-        """Let the thread do a job after the next commit; wait for its result and return it."""
+        """Let the thread write something else after the next commit; wait for its result and return it.
+
+        As with a commit, an error ends the process, unless it is that the database does not answer.
+        """
         done: Future[T] = Future()
 
         def wrapped() -> None:
             try:
                 done.set_result(job())
-            except BaseException as raised:
-                done.set_exception(raised)
+            except Unreachable as error:
+                done.set_exception(error)
 
         with self._changed:
             self._jobs.append(wrapped)

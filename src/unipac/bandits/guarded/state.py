@@ -329,7 +329,7 @@ def learning(guard: Any, x: Array, y: float, times: int) -> list[Change]:
         return of_step(heuristic, heuristic._learn(x, y, 0, times))
     other = twin_of(heuristic)
     give(heuristic._ledger, other)
-    commit(of_step(other, other._learn(x, y, 0, times)))
+    commit(of_step(other, other._learn(x.copy(), y, 0, times)))  # it may change what it is given
     return [(setattr, guard, "_inner", other)]
 
 

@@ -224,7 +224,7 @@ class LevelledAgent(BanditAgent):
         learn = self._learn_one
         if learn is None:
             learn, x = self._first_round(), floats("x", x)
-        return learn, (*self._for_one, x, y, times, known, self._ledger.late)
+        return [(learn, *self._for_one, x, y, times, known, self._ledger.late)]
 
     def _first_choice(self, sets: Array | None, spare: Array | None) -> Any:
         """What chooses, as nobody has looked yet; it looks at the types of what a user's class hands over."""

@@ -15,6 +15,7 @@ import numpy as np
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._atomic import Change
+from unipac.bandits.protocol.inputs import as_decided
 from unipac.bandits.protocol.records import Decision
 from unipac.registry import ours
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
 
 _made: Any = tuple.__new__
+_float64 = np.dtype(np.float64)
 
 Step = tuple[Any, ...] | list[Change]
 """What ``_learn`` returns: a new state, or a plain tuple (kernel, arguments), or a list of changes."""
@@ -58,6 +60,9 @@ def taught(
         ledger.check_total("times", times)
     place = ledger.place(id_)
     late = ledger.late = place < ledger.newest
+    action = waiting.action
+    if action.shape != (agent.dim,) or action.dtype is not _float64:
+        waiting = as_decided(waiting, agent.dim)
     if scale is None:
         step = agent._reward(waiting, value, times)
     else:

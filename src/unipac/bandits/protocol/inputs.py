@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check
 from unipac._arrays import Array
 from unipac._inputs import LARGEST_REWARD, action_array, check_norms, check_rewards, floats
+from unipac.bandits.protocol.records import Decision
 
 if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
@@ -44,6 +45,14 @@ def check_all_rewards(agent: BanditAgent, name: str, y: Array) -> None:
         bad = tuple(int(i) for i in np.argwhere(~((low <= y) & (y <= high)))[0])
         words = f"from {low:g} to {high:g} (rewards_within)"
         raise ValueError(f"{name} must be {words}, got {name}{list(bad)} = {y[bad]}")
+
+
+def as_decided(decision: Decision, dim: int) -> Decision:
+    """The decision with its action as it was, though its user has since changed the array's shape or type in place."""
+    action = decision.action
+    words = "the array that choose returned, or one of the same bytes"
+    check.require(action.nbytes == 8 * dim and action.flags.c_contiguous, "decision.action", words, action)
+    return decision._replace(action=action.view(np.float64).reshape(dim))
 
 
 def checked_times(agent: BanditAgent, times: SupportsIndex) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from unipac import _checks as check, _forks as forks
 from unipac._arrays import Array
 from unipac._atomic import commit, hand_over
-from unipac._inputs import LARGEST_REWARD, check_norms
+from unipac._inputs import LARGEST_REWARD, check_norms, floats
 from unipac._warnings import warn
 from unipac.bandits.protocol import changes
 from unipac.bandits.protocol.inputs import (
@@ -153,7 +153,11 @@ def _play_pieces(
     to_the_end: bool = False,
 ) -> bool:
     """Play rounds of an instance into a trace, from ``done`` on, until a fork waits; returns whether all are played."""
-    for offered in pieces:
+    for found in pieces:
+        actions, rewards = floats("actions", found.actions), floats("rewards", found.rewards)
+        offered = Rounds(
+            actions, found.means, rewards, found.noise
+        )  # an instance of a user's may have other types
         check_norms("actions of the instance", offered.actions, agent.action_norm)
         if agent._largest_reward < LARGEST_REWARD:
             check_all_rewards(agent, "rewards of the instance", offered.rewards)
