@@ -335,7 +335,7 @@ class _Whole(BanditInstance):
 
     def pieces(self, start, count, seed):
         X = np.asfortranarray(np.array([np.eye(2, dtype=np.int64)] * count))
-        yield Rounds(X, X @ self.theta, X @ np.array([2, 1]))
+        yield Rounds(X, X @ self.theta, X @ np.array([1, 0]))
 
     def _contexts(self, *_):
         raise AssertionError("pieces are its own")
@@ -347,7 +347,7 @@ def test_rounds_of_an_instance_may_be_of_other_types(make):
     _jit._forms.clear()
     whole.play(_Whole("whole", 2, 2, theta=np.array([0.5, 0.25])), rounds=20)
     plain = make()
-    plain.play(np.array([np.eye(2)] * 20), np.array([[2.0, 1.0]] * 20))
+    plain.play(np.array([np.eye(2)] * 20), np.array([[1.0, 0.0]] * 20))
     assert whole.digest() == plain.digest()
     assert after_two_rounds(make()) == right
 

@@ -111,7 +111,9 @@ class Service:
 
     def _created(self, name: str, spec: Spec) -> Listed:
         """The deployment in the database, made now if it is not there; the same spec must have made it."""
-        listed = self.writer.do(functools.partial(self.database.create, name, spec.kept))
+        listed = next((one for one in self.database.listed() if one.name == name), None)
+        if listed is None:
+            listed = self.writer.do(functools.partial(self.database.create, name, spec.kept))
         other = specs.differing(listed.spec, spec.kept)
         if other:
             words = " and ".join(other)

@@ -83,6 +83,8 @@ class Writer(threading.Thread):
                 done.set_exception(error)
 
         with self._changed:
+            if self._ending:  # nobody would do it
+                raise Unreachable("the service ends")
             self._jobs.append(wrapped)
             self._changed.notify_all()
         return done.result()
