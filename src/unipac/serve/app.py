@@ -218,9 +218,8 @@ class _Routes:
     def _check_sender(self, request: Request) -> None:
         if request.scope["path"].endswith("\n"):  # which a pattern that ends with $ overlooks
             raise Problem(404, "there is no such path")
-        if (
-            self.service.tokens is None
-        ):  # pages of other sites must not reach us, nor through a host name of theirs
+        if self.service.tokens is None:
+            # Pages of other sites must not reach us, nor through a host name of theirs.
             host, origin = request.headers.get("host", ""), request.headers.get("origin")
             name = host[: host.rfind(":")] if host.rpartition(":")[2].isdigit() else host
             if name.lower() not in LOCAL:

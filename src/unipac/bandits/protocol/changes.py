@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unipac.bandits.protocol.agent import BanditAgent
 
 _made: Any = tuple.__new__
+_set = object.__setattr__
 _float64 = np.dtype(np.float64)
 
 Step = tuple[Any, ...] | list[Change]
@@ -45,7 +46,9 @@ def chosen(agent: BanditAgent, X: Array, labels: Sequence[Any] | None, fixed: bo
         ledger.next_id, index, action, level, mean, width, ucb, lcb, certificate, certified, label, None, False, 0,
     ))  # fmt: skip
     zeta = agent._answered()
-    return decision if zeta is None else decision.under(zeta), consistent and refuted
+    if zeta is not None:
+        _set(decision, "misspecification", zeta)  # as ``under`` does, which takes longer
+    return decision, consistent and refuted
 
 
 def taught(
@@ -67,9 +70,8 @@ def taught(
         step = agent._reward(waiting, value, times)
     else:
         step = agent._learn(np.array(waiting.action), value, waiting.level, times, scale)
-    changes = of_step(agent, step)
-    changes.append((delitem, ledger.pending, id_))
-    changes.append((setattr, ledger, "counted", counted))
+    first = step if type(step) is list else of_step(agent, step)
+    changes = [*first, (delitem, ledger.pending, id_), (setattr, ledger, "counted", counted)]
     if not late and len(ledger.pending) > 1:  # if no other waits, none can be overtaken
         changes.append((setattr, ledger, "newest", place))
     if times != 1:
@@ -93,18 +95,16 @@ def learned(agent: BanditAgent, step: Step, times: int) -> list[Change]:
     ledger = agent._ledger
     if ledger.played:
         ledger.book()
-    changes = of_step(agent, step)
-    changes.append((setattr, ledger, "counted", ledger.counted + times))
-    return changes
+    return [*of_step(agent, step), (setattr, ledger, "counted", ledger.counted + times)]
 
 
 def of_step(agent: BanditAgent, step: Step) -> list[Change]:
-    """A step of ``_learn`` as changes of what was learned, in a list of the caller's."""
+    """A step of ``_learn`` as changes of what was learned."""
+    if type(step) is list:
+        return step
     if type(step) is tuple:
         kernel, arguments = step
         return [(kernel, *arguments)]
-    if type(step) is list:
-        return step.copy()
     if step is None:
         words = "must return a new state, or (kernel, arguments), got None"
         raise TypeError(f"_learn of {type(agent).__name__} {words}")
