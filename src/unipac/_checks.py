@@ -93,14 +93,14 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None = None) -> int:
-    """An integer from ``least`` to ``most``; None means that there is no upper limit."""
+def count(name: str, value: SupportsIndex, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """An integer from ``least`` to ``most``."""
     try:
         number = operator.index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
-        unsaid = most is None or (most == LARGEST_COUNT and (number is None or number <= most))
+    if number is None or isinstance(value, bool) or not least <= number <= most:
+        unsaid = most == LARGEST_COUNT and (number is None or number <= most)
         limit = "" if unsaid else f" and <= {most}"
         raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}")
     return number
@@ -109,6 +109,11 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int | None =
 def seed(name: str, value: SupportsIndex) -> int:
     """A seed: an integer from 0 on, of at most 128 bits, as the system draws them."""
     return count(name, value, least=0, most=2**128 - 1)
+
+
+def identity(name: str, value: SupportsIndex) -> int:
+    """The id of an agent's decision: they begin anywhere below 2^62, and are counted on from there."""
+    return count(name, value, least=0, most=2**63)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:

@@ -187,10 +187,9 @@ def test_the_agent_of_a_deployment_is_a_copy(tmp_path):
     assert plainly(unipac.Deployment.load(tmp_path / "d.npz", clock=machine.Clock())) == before
 
 
-@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
-def test_a_refutation_by_a_question_is_in_the_log():
-    """Bounds of actions that were never chosen may refute; the fold must know it."""
-    d = unipac.Deployment(unipac.NestedOFUL(2, noise=1e-3, norm=1.0), drift=0.0)
+def refuted_by_a_question():
+    """A deployment whose bounds are refuted by those of an action that was never chosen; and its events before."""
+    d = unipac.Deployment(unipac.NestedOFUL(2, noise=1e-3, norm=1.0), drift=0.0, clock=machine.Clock())
     for k in range(400):
         d.decide(None, [[0.8 * (k % 2), 0.8 * (1 - k % 2)]], id=k)
         d.reward(k, 0.72)
@@ -200,12 +199,33 @@ def test_a_refutation_by_a_question_is_in_the_log():
     count = len(d.events())
     with pytest.warns(RuntimeWarning, match="assumption"):
         d.watch("long", [[0.7, 0.7]], 1.0)  # norm 1.27 > 1
+    return d, count
+
+
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+def test_a_refutation_by_a_question_is_in_the_log():
+    """Bounds of actions that were never chosen may refute; the fold must know it."""
+    d, count = refuted_by_a_question()
     assert not d.consistent
     assert d.settled("long") is d.settled("short") is None
     assert [(event["kind"], event["refutes"]) for event in d.events()[count:]] == [("watch", True)]
     folded = unipac.deployment.fold(d.events())
     assert not folded.consistent
     assert folded.digest() == d.agent.digest()
+
+
+@pytest.mark.filterwarnings("ignore:.*lower bound exceeds:RuntimeWarning")
+def test_a_refuted_deployment_is_kept_also_after_a_restart(tmp_path):
+    """The new agent stands, though the file has the event that refuted the one before."""
+    path = tmp_path / "d.npz"
+    d, _ = refuted_by_a_question()
+    d.save(path)
+    assert not unipac.Deployment.load(path, clock=machine.Clock()).consistent
+    d.restart()
+    d.save(path)
+    again = unipac.Deployment.load(path, clock=machine.Clock())
+    assert again.consistent
+    assert plainly(again) == plainly(d)
 
 
 def test_the_alarm_knows_the_norm():

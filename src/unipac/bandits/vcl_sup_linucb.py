@@ -46,10 +46,7 @@ class VCLSupLinUCB(RegressionsAgent):
 
     moved: ClassVar[Mapping[str, str]] = {"horizon": "T is total_rounds"}
 
-    total_rounds: int = parameter(
-        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="T, how many rounds there will be",
-    )
+    total_rounds: int = parameter(check=check.count, words="T, how many rounds there will be")
 
     def _layers(self) -> int:
         """ζ₀: layers 0 to ζ₀ − 1 learn."""

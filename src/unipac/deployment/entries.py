@@ -129,7 +129,7 @@ def restored(arrays: Mapping[str, NDArray[Any]], dim: int) -> Entries:
             decision.under(check.positive("misspecification", zeta[0]) if zeta else None),
             bytes.fromhex(body),
             None if closes is None else check.real("closes", closes),
-            None if number is None else check.count("number", number, least=0),
+            None if number is None else check.identity("number", number),
             None if value is None else reward_value("value", value),
         )
     return entries

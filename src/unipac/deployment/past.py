@@ -49,6 +49,8 @@ class _Past:
         self.closed: OrderedDict[Label, _Known] = OrderedDict()
         self.decided = self.learned = 0
         self.fresh = False
+        self.refuted = ""
+        """The kind of an event that refuted the assumptions of the present agent; empty if none did."""
         self.verdicts: dict[str, Any] = {}
         """The watched sets by name, each with its verdict or None."""
         self.time = 0.0
@@ -86,7 +88,7 @@ class _Past:
         elif kind in ("watch", "unwatch", "ask"):
             self._watch(event)
         elif kind == "restart":
-            self.fresh, self.learned = True, 0
+            self.fresh, self.learned, self.refuted = True, 0, ""
             commit(self.comparisons.restarted())
             self.verdicts = dict.fromkeys(self.verdicts)
             self.alarm = alarm_for(self.d._agent, self.d._settings.drift)
@@ -96,11 +98,13 @@ class _Past:
         elif kind == "spec" and self.spec is None:
             self.spec, self.fresh = event, event["start"] is None
         else:
-            check.require(kind == "refute" and not self.d.consistent, "kind", "one of a deployment", kind)
+            check.require(kind == "refute", "kind", "one of a deployment", kind)
+            self.refuted = kind
 
     def _watch(self, event: Any) -> None:
         kind, seq = event["kind"], event["seq"]
-        check.require(not event.get("refutes") or not self.d.consistent, "refutes", "as the agent", kind)
+        if event.get("refutes"):
+            self.refuted = kind
         if kind == "watch":
             told = event["verdict"]
             self.verdicts[event["name"]] = None if told is None else [*told, seq]
@@ -143,6 +147,7 @@ class _Past:
     def check(self) -> None:
         """Refuse a deployment that does not agree with its log."""
         d = self.d
+        check.require(not (self.refuted and d.consistent), "refutes", "as the agent", self.refuted)
         check.require(d._decided == self.decided, "decided", f"{self.decided}, as in the log", d._decided)
         check.require(d._uptime.time >= self.time, "time", "that of the last event, or later", d._uptime.time)
         rounds = d._agent.rounds

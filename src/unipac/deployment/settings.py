@@ -67,7 +67,7 @@ def checked(
         check.seed("seed", seed),
         _below_one("drift", drift),
         _below_one("linearity", linearity),
-        check.count("max_pending", max_pending, most=check.LARGEST_COUNT),
+        check.count("max_pending", max_pending),
     )
 
 

@@ -24,7 +24,7 @@ class Stream(NamedTuple):
 def stream_of(seed: int | np.random.SeedSequence) -> Stream:
     """The stream of a seed."""
     if not isinstance(seed, np.random.SeedSequence):
-        return Stream((check.count("seed", seed, least=0),), ())
+        return Stream((check.seed("seed", seed),), ())
     entropy = np.asarray(seed.entropy, dtype=np.object_).ravel()
     return Stream(tuple(int(word) for word in entropy), seed.spawn_key)
 

@@ -171,7 +171,7 @@ def uniform(instance: BanditInstance, rounds: int, *, seed: int = 0) -> Log:
     check.require(isinstance(instance, BanditInstance), "instance", "a BanditInstance", instance)
     drawn = instance.rounds(0, rounds, seed)
     n = instance.n_actions
-    index = np.random.default_rng((0x6C6F67, check.count("seed", seed, least=0))).integers(n, size=rounds)
+    index = np.random.default_rng((0x6C6F67, check.seed("seed", seed))).integers(n, size=rounds)
     return Log(drawn.actions, index, drawn.rewards[np.arange(rounds), index], np.full(rounds, 1.0 / n))
 
 

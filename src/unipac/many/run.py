@@ -75,7 +75,7 @@ def play_many(
     world = settings.world_of(instance, player.dim, player.action_norm)
     length, _ = instance_rounds(agent, instance, check.count("rounds", rounds, most=LARGEST), 0)
     number = check.count("seeds", seeds, most=LARGEST)
-    first = check.count("first_seed", first_seed, least=0, most=2**62)
+    first = check.count("first_seed", first_seed, least=0)
     threads = None if workers is None else check.count("workers", workers)
     check.one_of("device", device, ("cpu", "cuda"))
     asked = Asked(length, _checkpoints(checkpoints, length), _accuracies(eps))

@@ -59,7 +59,7 @@ def aggregate_slack(episodes: ArrayLike, *, horizon: int, delta: float = 0.05) -
     """
     n = numbers("episodes", episodes)
     check.require(bool(((n >= 1) & (n <= 2.0**62)).all()), "episodes", "from 1 to 2^62", episodes)
-    H = check.count("horizon", horizon, most=check.LARGEST_COUNT)
+    H = check.count("horizon", horizon)
     failure = math.log(1 / check.probability("delta", delta))
     slack: Array = H * np.sqrt(n * (np.log(n * (n + 1)) + failure) / 2)
     return slack

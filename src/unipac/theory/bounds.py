@@ -39,7 +39,7 @@ def level_size(dim: int, level: int, regularization: float = 1.0, action_norm: f
     >>> level_size(1, 1, regularization=4.0)  # 4 log 1.25 = 0.8926 > log(1 + 5/4) = 0.8109
     4
     """
-    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    d = check.count("dim", dim)
     ratio = check.positive("action_norm", action_norm) ** 2
     ratio /= d * check.positive("regularization", regularization)
     return _level_size(d, check.count("level", level, most=LARGEST_LEVEL), ratio)
@@ -175,7 +175,7 @@ def regret_bound(
     >>> regret_bound(10, 1, 0.05)        # level 1 alone, with the trivial gap 2
     20.0
     """
-    left = total = check.count("rounds", rounds, least=0, most=check.LARGEST_COUNT)
+    left = total = check.count("rounds", rounds, least=0)
     bounds = _LevelBounds(dim, delta, radius, nested, all_data, noise, norm, regularization, action_norm)
     levels = []
     room = 0
@@ -217,7 +217,7 @@ class _LevelBounds:
         nested, all_data = check.flag("nested", nested), check.flag("all_data", all_data)
         check.require(nested or not all_data, "all_data", "False without nested levels", all_data)
         check.one_of("radius", radius, ("theorem", "determinant", "mixture"))
-        self.dim = check.count("dim", dim, most=check.LARGEST_COUNT)
+        self.dim = check.count("dim", dim)
         self.delta = check.probability("delta", delta) / (2.0 if all_data else 1.0)
         self.radius = radius
         self.nested = nested

@@ -41,7 +41,7 @@ def flute_theorem(dim: int, horizon: int, level: int, delta: float, *, constant:
     13.128203
     """
     d, H, delta = _checked(dim, horizon, delta)
-    level = check.count("level", level, most=check.LARGEST_COUNT)
+    level = check.count("level", level)
     scale = check.positive("constant", constant) * d * H * level
     return scale * math.sqrt(math.log(d * level * H / delta))
 
@@ -53,7 +53,7 @@ def lsvi_ucb(dim: int, horizon: int, episodes: int, delta: float, *, constant: f
     19.054898
     """
     d, H, delta = _checked(dim, horizon, delta)
-    K = check.count("episodes", episodes, most=check.LARGEST_COUNT)
+    K = check.count("episodes", episodes)
     scale = check.positive("constant", constant) * d * H
     return scale * math.sqrt(math.log(2 * d * K * H / delta))
 
@@ -69,7 +69,7 @@ def members_bound(
     >>> members_bound(1, 3, 2), members_bound(1, 3, 2, nested=True)     # 3 · 71 and 3 · (12 + 71)
     (213, 249)
     """
-    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    d = check.count("dim", dim)
     H = check.count("horizon", horizon, most=LARGEST_HORIZON)
     level = check.count("level", level, most=LARGEST_LEVEL)
     lam = check.positive("regularization", regularization)
@@ -132,7 +132,7 @@ def finite_constants(
     that many members, and δ is not shared between levels.
     """
     d, H, delta = _checked(dim, horizon, delta)
-    states = check.count("n_states", n_states, most=check.LARGEST_COUNT)
+    states = check.count("n_states", n_states)
     lam = check.positive("regularization", regularization)
     R = H - check.count("stage", stage, most=H)
     if episodes is None:
@@ -140,7 +140,7 @@ def finite_constants(
         n = members_bound(d, H, level, regularization=lam, nested=nested)
         failures = 2 * H * level * (level + 1) / delta
     else:
-        n = check.count("episodes", episodes, most=check.LARGEST_COUNT)
+        n = check.count("episodes", episodes)
         failures = 2 * H / delta
     return _finite_constants(d, states, lam, R, n, failures)
 
@@ -220,7 +220,7 @@ def _flute_explicit(
 
 
 def _checked(dim: int, horizon: int, delta: float) -> tuple[int, int, float]:
-    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    d = check.count("dim", dim)
     return d, check.count("horizon", horizon, most=LARGEST_HORIZON), check.share("delta", delta)
 
 

@@ -31,8 +31,8 @@ def theorem(dim: int, level: int, delta: float) -> float:
     >>> theorem(dim=2, level=3, delta=0.05)   # 6 √(6 log 120) = 6 √(6 · 4.787492)
     32.1574
     """
-    d = check.count("dim", dim, most=check.LARGEST_COUNT)
-    level = check.count("level", level, most=check.LARGEST_COUNT)
+    d = check.count("dim", dim)
+    level = check.count("level", level)
     return _theorem(d, level, check.share("delta", delta))
 
 
@@ -85,7 +85,7 @@ def scaled(logdet: float, step: int, delta: float, *, noise: float = 1.0) -> flo
     """
     return _scaled(
         check.nonnegative("logdet", logdet),
-        check.count("step", step, least=0, most=check.LARGEST_COUNT),
+        check.count("step", step, least=0),
         math.log(1.0 / check.share("delta", delta)),
         check.nonnegative("noise", noise),
     )
@@ -142,7 +142,7 @@ def level_delta(delta: float, level: int) -> float:
     >>> level_delta(0.06, 2)   # 0.06 / (2 · 3)
     0.01
     """
-    level = check.count("level", level, most=check.LARGEST_COUNT)
+    level = check.count("level", level)
     return _level_delta(check.share("delta", delta), level)
 
 
@@ -164,7 +164,7 @@ def theorem_is_proven(
     >>> theorem_is_proven(1, 0.71), theorem_is_proven(1, 0.75), theorem_is_proven(2, 0.75)
     (True, False, True)
     """
-    d = check.count("dim", dim, most=check.LARGEST_COUNT)
+    d = check.count("dim", dim)
     delta = check.share("delta", delta)
     noise = check.nonnegative("noise", noise)
     norm = check.nonnegative("norm", norm)

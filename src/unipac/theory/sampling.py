@@ -22,7 +22,7 @@ def hoeffding(n: int, failure: float, *, span: float = 1.0) -> float:
         >>> round(hoeffding(200, 0.05), 4)
         0.0865
     """
-    n = check.count("n", n, most=check.LARGEST_COUNT)
+    n = check.count("n", n)
     failure = check.share("failure", failure)
     return check.nonnegative("span", span) * math.sqrt(math.log(1 / failure) / (2 * n))
 
@@ -40,7 +40,7 @@ def empirical_bernstein(variance: Any, n: int, failure: float, *, span: float = 
         >>> float(round(empirical_bernstein(0.01, 200, 0.05), 4))
         0.0625
     """
-    n = check.count("n", n, least=2, most=check.LARGEST_COUNT)
+    n = check.count("n", n, least=2)
     log = math.log(2 / check.share("failure", failure))
     v = floats("variance", variance)
     check.require(bool(((v >= 0) & (v <= check.LARGEST)).all()), "variance", "finite and >= 0", variance)
@@ -75,7 +75,7 @@ def ppq_samples(
         PhasedSamples(phases=11, samples=98512)
     """
     eps, delta = check.positive("eps", eps), check.probability("delta", delta)
-    anchors, mass = check.count("anchors", anchors, most=check.LARGEST_COUNT), check.positive("mass", mass)
+    anchors, mass = check.count("anchors", anchors), check.positive("mass", mass)
     discount = discount_factor("discount", discount)
     left = 1 - discount
     phases = max(1, math.ceil(math.log(4 / (eps * left**2)) / left))

@@ -224,7 +224,7 @@ def certvi_mistake_bound(
     H = check.count("horizon", horizon, most=10_000)
     delta = check.probability("delta", delta)
     f = check.at_least_one("replan_factor", replan_factor)
-    late = 2 * (check.count("replan_every", replan_every, most=check.LARGEST_COUNT) - 1)
+    late = 2 * (check.count("replan_every", replan_every) - 1)
     f = max(f, 2.0) if late else f
     check.one_of("rewards", rewards, ("known", "few", "many"))
     K = S + 1 if outcomes is None else check.count("outcomes", outcomes, most=2**40)

@@ -1,6 +1,7 @@
 """What the documentation promises of agents with levels of ridge regressions, tested from outside."""
 
 import inspect
+import math
 import pickle
 import subprocess
 import sys
@@ -557,15 +558,28 @@ def test_rewards_on_another_scale_are_a_refutation(name, sign, way):
     [
         ("LinUCB", {"alpha": 1e-3}),
         ("UPACOFUL", {"radius": "theorem", "noise": 1.1}),
+        ("NestedOFUL", {"radius": "theorem", "noise": 1.1, "tight": False}),
         ("NestedOFUL", {"radius": "theorem", "noise": 1.1}),
     ],
 )
-def test_bounds_without_proof_refute_nothing(name, arguments):
-    agent = unipac.AGENTS[name](1, **arguments, **without_sets(unipac.AGENTS[name]))
-    agent.play([[1.0]], np.where(np.arange(400) < 60, 30.0, -30.0)[:, None])
+def test_bounds_without_proof_refute_nothing_and_certify_nothing(name, arguments):
+    agent = unipac.AGENTS[name](1, **arguments)
+    trace = agent.play([[1.0]], np.where(np.arange(400) < 60, 30.0, -30.0)[:, None])
     bounds = agent.bounds([[1.0]])
     assert bounds.lcb[0] > bounds.ucb[0] or name == "LinUCB"
     assert agent.consistent
+    assert np.isnan(trace.certificate).all()
+    decision = agent.choose([[1.0]])
+    assert (decision.certified, math.isnan(decision.certificate)) == (False, True)
+
+
+def test_the_same_bounds_where_they_are_proven():
+    """The control of the test above: with noise 1 the radius of the theorem is proven."""
+    agent = unipac.NestedOFUL(1, radius="theorem", noise=1.0)
+    assert agent.choose([[1.0], [-1.0]]).certificate == 2.0
+    with pytest.warns(RuntimeWarning, match="assumption"):
+        agent.play([[1.0]], np.where(np.arange(400) < 60, 30.0, -30.0)[:, None])
+    assert not agent.consistent
 
 
 @pytest.mark.boundscheck

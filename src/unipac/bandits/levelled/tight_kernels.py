@@ -137,13 +137,14 @@ def decide(levels: Levels, S: int, confidence: Confidence, known: Open, X: Array
             mean, width = center, own
         ucb, lcb = min(min(ucb, upper), confidence.high), max(max(lcb, lower), confidence.low)
         reach = confidence.norm * confidence.action_norm + zeta
-        refuted = sets.status[1] != 0 or contradict(lcb, ucb, reach)
+        # Bounds that are not proven refute nothing.
+        refuted = confidence.certified and (sets.status[1] != 0 or contradict(lcb, ucb, reach))
         asks = refuted and sets.status[1] == 0 and tight.assume_next(sets, rules)
         if asks:  # answer under the next ζ
             moved = True
             tight.look(sets, X, work)
     found = math.nan
-    if not refuted:
+    if confidence.certified and not refuted:
         most = 2.0 * reach
         if confidence.scale == 1.0 and not (paper or moved):  # no action has a larger index
             most = min(most, max(min(best + zeta, confidence.high) - lcb, 0.0))

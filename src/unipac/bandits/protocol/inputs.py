@@ -57,7 +57,7 @@ def as_decided(decision: Decision, dim: int) -> Decision:
 
 def checked_times(agent: BanditAgent, times: SupportsIndex) -> int:
     """How many equal rounds an update counts for."""
-    count = check.count("times", times, most=check.LARGEST_COUNT)
+    count = check.count("times", times)
     words = f"1 for {type(agent).__name__}, which counts one by one"
     check.require(count == 1 or agent.counts_many, "times", words, times)
     return count

@@ -124,7 +124,7 @@ class Ledger:
 
     def waiting(self, decision: Decision | SupportsIndex) -> Decision:
         """The decision, if it waits for a reward."""
-        id_ = decision.id if type(decision) is Decision else check.count("decision", decision, least=0)
+        id_ = decision.id if type(decision) is Decision else check.identity("decision", decision)
         waiting = self.pending.get(id_)
         if waiting is None:
             why = (
@@ -189,9 +189,8 @@ class Ledger:
         certified: bool,
     ) -> None:
         """Take over what was saved; raise a ``ValueError`` or ``KeyError`` if nothing could have led to it."""
-        most = check.LARGEST_COUNT
-        self.counted = check.count("rounds", progress["rounds"], least=0, most=most)
-        self.surplus = check.count("surplus", progress["surplus"], least=-self.counted, most=most)
+        self.counted = check.count("rounds", progress["rounds"], least=0)
+        self.surplus = check.count("surplus", progress["surplus"], least=-self.counted)
         self.sound = check.flag("consistent", progress["consistent"])
         waiting = progress["pending"]
         X = action_array("pending.actions", arrays["pending.actions"], dim, least=0)
@@ -207,11 +206,11 @@ class Ledger:
             waiting, X, values.tolist(), zetas, strict=True
         ):
             mean, width, ucb, lcb, certificate = row
-            number = check.count("id", id_, least=0)
+            number = check.identity("id", id_)
             check.require(number not in self.pending, "id", "of one decision only", number)
             self.pending[number] = Decision(
                 number,
-                check.count("index", index, least=0, most=2**62),
+                check.count("index", index, least=0),
                 read_only(x.copy()),
                 check.count("level", level, least=0, most=LARGEST_LEVEL),
                 mean,

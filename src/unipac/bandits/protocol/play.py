@@ -291,13 +291,17 @@ def play_rounds(
         k, level, _, _, _, _, certificate, refuted = agent._decide(offered, False)
         if trace.misspecification is not None:
             trace.misspecification[t] = agent._answered()
-        if refuted:
-            agent._refute()
+        stood = agent.consistent
         trace.index[t], trace.level[t], trace.reward[t] = k, level, rewards[k]
-        trace.certificate[t] = certificate if agent.consistent else math.nan
+        trace.certificate[t] = certificate if stood and not refuted else math.nan
         known = offered[k].copy(), float(rewards[k]), level, 1
         step = agent._learn(*known) if noise is None else agent._learn(*known, float(noise[t]))
-        commit(changes.learned(agent, step, 1))
+        round_ = changes.learned(agent, step, 1)
+        if stood and refuted:
+            round_.append((setattr, agent._ledger, "sound", False))
+        commit(round_)
+        if stood and refuted:
+            agent._warn_of_refutation()
 
 
 def absorb(

@@ -81,10 +81,7 @@ class StagedAgent(EliminatingAgent):
 
     moved: ClassVar[Mapping[str, str]] = {"horizon": "T is total_rounds"}
 
-    total_rounds: int = parameter(
-        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
-        words="T, how many rounds there will be",
-    )
+    total_rounds: int = parameter(check=check.count, words="T, how many rounds there will be")
     delta: float = declare.delta()
 
     def _entries(self) -> int:

@@ -64,7 +64,7 @@ def misspecified(
     dim = check.count("dim", dim)
     n_actions = check.count("n_actions", n_actions)
     zeta = check.nonnegative("zeta", zeta)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     linear, along, arms = (_on_sphere(rng, shape) for shape in ((dim,), (dim,), (n_actions, dim)))
     instance = _Misspecified(
         "misspecified",

@@ -53,7 +53,7 @@ def sphere(
     """
     dim = check.count("dim", dim)
     n_actions = check.count("n_actions", n_actions)
-    theta = _on_sphere(np.random.default_rng(check.count("seed", seed, least=0)), (dim,))
+    theta = _on_sphere(np.random.default_rng(check.seed("seed", seed)), (dim,))
     check.require(0 < shortest <= 1, "shortest", "in (0, 1]", shortest)
     instance = _Sphere("sphere", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
     instance.shortest = float(shortest)
@@ -105,7 +105,7 @@ def uneven_noise(
     check.require(sound, "scales", "of shape (m,), positive and finite", scales)
     sound = parts.shape == levels.shape and bool((parts >= 0).all()) and abs(float(parts.sum()) - 1) <= 1e-9
     check.require(sound, "shares", f"of shape {levels.shape}, nonnegative with sum 1", shares)
-    theta = _on_sphere(np.random.default_rng(check.count("seed", seed, least=0)), (dim,))
+    theta = _on_sphere(np.random.default_rng(check.seed("seed", seed)), (dim,))
     noise = float(levels.max())
     made = _UnevenSphere("uneven_noise", dim, n_actions, theta=theta, noise=noise, noise_kind=noise_kind)
     made.shortest, made.scales, made.shares = 1.0, levels.copy(), parts.copy()

@@ -54,7 +54,7 @@ def random_candidates(
     n_actions = check.count("n_actions", n_actions)
     horizon = check.count("horizon", horizon)
     number = check.count("candidates", candidates)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     shape = (horizon, n_states, n_actions)
     size = horizon * n_states * n_actions * (n_states + number)
     tables.check_size(size, f"{n_states} states and {number} candidates")

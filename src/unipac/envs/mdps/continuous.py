@@ -300,7 +300,7 @@ def random_continuous(
     """
     d, A, H = check.count("dim", dim), check.count("n_actions", n_actions), check.count("horizon", horizon)
     k = check.count("n_coordinates", n_coordinates, most=max(CELLS))
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     height, phase = 1.2 * rng.standard_normal((A, d, k, 4)), 2.0 * np.pi * rng.random((A, d, k, 4))
     components, weights = 1.0 + 8.0 * rng.random((d, k, 2)), rng.random((H, d))
 

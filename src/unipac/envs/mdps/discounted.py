@@ -174,7 +174,7 @@ class DiscountedMDP:
         check.require(fits, "arms and counts", "two arrays of shape (m,)", (rows.shape, times.shape))
         for i, (row, number) in enumerate(zip(rows.tolist(), times.tolist(), strict=True)):
             check.count(f"arms[{i}]", row, least=0, most=self.rewards.size - 1)
-            check.count(f"counts[{i}]", number, least=0, most=check.LARGEST_COUNT)
+            check.count(f"counts[{i}]", number, least=0)
         rng = stream_of(seed).generator(check.count("batch", batch, least=0))
         return self._arrivals(rng, rows, times)
 
@@ -229,7 +229,7 @@ class Simulator:
 
     def arrivals(self, states: ArrayLike, actions: ArrayLike, n: SupportsIndex) -> Integers:
         """How often each next state occurs in `n` samples of each pair, (m, S), drawn in one step."""
-        n = check.count("n", n, least=0, most=check.LARGEST_COUNT)
+        n = check.count("n", n, least=0)
         pairs = self._pairs(states, actions)
         drawn = self._mdp._arrivals(self._rng, pairs, np.full(len(pairs), n))
         self.samples += len(pairs) * n
@@ -270,7 +270,7 @@ def random_anchors(
     pairs = n_states * n_actions
     anchors = check.count("anchors", anchors, most=pairs)
     discount = discount_factor("discount", discount)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     tables.check_size(pairs * (n_states + anchors), f"{n_states} states and {n_actions} actions")
     chosen = np.sort(rng.choice(pairs, size=anchors, replace=False))
     coefficients = rng.dirichlet(np.full(anchors, 0.5), size=pairs)

@@ -75,7 +75,7 @@ def random_simplex(
     n_actions = check.count("n_actions", n_actions)
     dim = check.count("dim", dim)
     horizon = check.count("horizon", horizon)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     check_linear_size(horizon, n_states, n_actions, dim)
     features = rng.dirichlet(np.ones(dim), size=(n_states, n_actions))
     measures = rng.dirichlet(np.ones(n_states), size=(horizon, dim))
@@ -116,7 +116,7 @@ def deep_sea(size: int = 8, seed: int | None = None) -> LinearMDP:
     check_linear_size(size, size, 2, 2 * size)
     right = np.ones((size, size), dtype=np.int64)
     if seed is not None:
-        rng = np.random.default_rng(check.count("seed", seed, least=0))
+        rng = np.random.default_rng(check.seed("seed", seed))
         right = rng.integers(0, 2, (size, size))
     transitions = np.zeros((size, size, 2, size))
     rewards = np.zeros((size, size, 2))

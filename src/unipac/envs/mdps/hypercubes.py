@@ -127,7 +127,7 @@ def _checked(
     horizon = check.count("horizon", horizon, least=2)
     gap = 1 / (2 * horizon) if gap is None else check.positive("gap", gap)
     check.require(gap <= 1 / horizon, "gap", f"at most 1/H = {1 / horizon:g}", gap)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     return dim, horizon, gap, rng
 
 

@@ -72,7 +72,7 @@ def random_mixture(
     dim = check.count("dim", dim)
     horizon = check.count("horizon", horizon)
     alike = check.flag("homogeneous", homogeneous)
-    rng = np.random.default_rng(check.count("seed", seed, least=0))
+    rng = np.random.default_rng(check.seed("seed", seed))
     tables.check_size((dim + horizon) * n_states**2 * n_actions, f"{n_states} states and {dim} kernels")
     models = rng.dirichlet(np.ones(n_states), size=(dim, n_states, n_actions))
     weights = rng.dirichlet(np.ones(dim), size=1 if alike else horizon)

@@ -91,7 +91,7 @@ def episode_uniforms(seed: int | np.random.SeedSequence, block: int, horizon: in
         entropy: int | Sequence[int] | None = seed.entropy
         key = tuple(seed.spawn_key)
     else:
-        entropy, key = check.count("seed", seed, least=0), ()
+        entropy, key = check.seed("seed", seed), ()
     sequence = np.random.SeedSequence(entropy, spawn_key=(*key, block))
     return np.random.default_rng(sequence).random((EPISODE_BLOCK, 1 + horizon))
 

@@ -46,7 +46,7 @@ def visits(
     check.require(isinstance(mdp, FiniteMDP), "mdp", "a FiniteMDP", mdp)
     H, S, A = mdp.rewards_shape
     action = planning.integers("policy", np.asarray(policy) + 1, (H, S), A + 1) - 1
-    episodes = check.count("episodes", episodes, least=0, most=check.LARGEST_COUNT)
+    episodes = check.count("episodes", episodes, least=0)
     rng = stream_of(seed).generator(check.count("batch", batch, least=0))
     counts = np.zeros((H, S, A, S), dtype=np.int64)
     here = rng.multinomial(episodes, _exact(mdp.initial))

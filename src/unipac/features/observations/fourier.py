@@ -137,7 +137,7 @@ class RandomFourier(BoxMap):
         check.require(
             self.bandwidth >= SMALLEST_BANDWIDTH, "bandwidth", f"at least {SMALLEST_BANDWIDTH:g}", bandwidth
         )
-        self.seed = check.count("seed", seed, least=0)
+        self.seed = check.seed("seed", seed)
         self._set_size(self.features, "features", features)
         # A saved agent needs the same features later. The distributions of RandomState are frozen; those of
         # Generator may change with NumPy's version.

@@ -282,7 +282,7 @@ class EpisodicAgent(Agent):
         """
         if not self.absorbs:
             raise ValueError(f"absorb must be asked of an agent that absorbs, got {type(self).__name__}")
-        count = check.count("times", times, most=check.LARGEST_COUNT)
+        count = check.count("times", times)
         sizes = (self.horizon, self.n_states, self.n_actions)
         checked, shares = whole_episode(episode, *sizes, self.reward_range)
         with self._lock:

@@ -70,7 +70,7 @@ BONUS_SCALE = parameter(
 )
 EXPLORE = parameter(
     default=0,
-    check=lambda name, value: check.count(name, value, least=0, most=check.LARGEST_COUNT),
+    check=lambda name, value: check.count(name, value, least=0),
     words="every so many episodes one is played by the newest plan with the full bonus; 0: none",
 )
 WAIT = parameter(

@@ -74,7 +74,7 @@ class CertVI(TabularAgent):
     replan_factor: float = declare.replan_factor(1.02)
     replan_every: int = parameter(
         default=1,
-        check=lambda name, value: check.count(name, value, most=check.LARGEST_COUNT),
+        check=check.count,
         words="a plan lasts this many episodes, or ``replan_factor`` − 1 times those before it if that is fewer",
     )
     ties: str = parameter(
