@@ -36,6 +36,10 @@ class Stage(NamedTuple):
     """(d, S A): √α Σ^{−1/2} φ."""
 
 
+def _repeated(name: str, value: int) -> int:
+    return check.count(name, value, most=10_000)  # a file must not keep a process busy for ever
+
+
 @agent
 class ELEANOR(TableAgent):
     """Optimism over all stages at once, by ascent from several starts; for tiny MDPs, nothing proven.
@@ -53,8 +57,8 @@ class ELEANOR(TableAgent):
     theorem: ClassVar[str] = "none"
 
     bonus_scale: float = parameter(default=1.0, check=check.nonnegative, words="multiplies the radius √α")
-    ascents: int = parameter(default=6, check=check.count, words="the number of starts")
-    ascent_steps: int = parameter(default=25, check=check.count, words="steps of each ascent")
+    ascents: int = parameter(default=6, check=_repeated, words="the number of starts")
+    ascent_steps: int = parameter(default=25, check=_repeated, words="steps of each ascent")
     seed: int = declare.seed("for the starts")
 
     def _plan(self) -> Plan:
