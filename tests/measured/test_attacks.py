@@ -61,14 +61,14 @@ def made(setting, told):
 
 def leaves(agent, theta):
     """Whether the truth is outside some set."""
-    sets = range(len(agent.levels()) + 1)
-    return any(ridge.distance(agent.state.rows[i], theta) > agent.state.beta[i] for i in sets)
+    held = agent.state.levels
+    return any(ridge.distance(held.rows[i], theta) > held.beta[i] for i in range(len(agent.levels()) + 1))
 
 
 def offered(agent, theta, setting, rng):
     """A direction in which some regression is wrong, its opposite, a random one, and a copy."""
     some = int(rng.integers(len(agent.levels()) + 1))
-    wrong = evaluated(agent.state, some, np.eye(setting.dim), setting.regularization)[0] - theta
+    wrong = evaluated(agent.state.levels, some, np.eye(setting.dim), setting.regularization)[0] - theta
     wrong /= np.linalg.norm(wrong) + 1e-12
     random = rng.standard_normal(setting.dim)
     random /= np.linalg.norm(random)

@@ -45,11 +45,17 @@ AGENTS = {
 }
 
 
+def regressions(agent):
+    """All regressions of an agent, without the sets behind certificates."""
+    return agent.state.levels if isinstance(agent, unipac.Guarded) else agent.state
+
+
 def entries(agent):
     """The regressions that have data, and their radii."""
-    rows = agent.state.rows
+    held = regressions(agent)
+    rows = held.rows
     if isinstance(agent, unipac.Guarded):
-        return [(rows[i], agent.state.beta[i]) for i in range(len(agent.levels()) + 1)]
+        return [(rows[i], held.beta[i]) for i in range(len(agent.levels()) + 1)]
     if isinstance(agent, unipac.AnytimeSupLinUCB):
         shares = [
             agent._share,
@@ -70,7 +76,7 @@ def failing_runs(name, delta, told):
             if failed:
                 break
             some = int(rng.integers(len(sets)))
-            wrong = evaluated(agent.state, some, np.eye(2), LAMBDA)[0] - THETA
+            wrong = evaluated(regressions(agent), some, np.eye(2), LAMBDA)[0] - THETA
             wrong /= np.linalg.norm(wrong) + 1e-12
             angle = rng.uniform(0, 2 * np.pi)
             X = 0.999 * np.array([wrong, -wrong, [np.cos(angle), np.sin(angle)], wrong])
