@@ -199,6 +199,7 @@ def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
         lambda a: a.bounds(X),
         lambda a: a.bounds(),
         lambda a: a.levels(),
+        lambda a: a.mistake_bound(0.5),
         lambda a: a.play(many, rewards),
         lambda a: a.play(X, rewards),
         lambda a: a.play(many, rewards, truth=instance.theta),
@@ -208,6 +209,7 @@ def _bandit_ways(instance: Any, folder: Path) -> list[Way]:
         lambda a: a.play(instance, rounds=20 * ROUNDS, seed=0),
         lambda a: play_many(a, instance, rounds=ROUNDS, seeds=1),
         lambda a: _save_and_load(a, folder),
+        lambda a: _look_at_learned(a, lambda: a.play(instance, rounds=ROUNDS, seed=0), folder),
     ]
 
 
@@ -237,7 +239,9 @@ def _use_mdp(agent: type[Any], folder: Path) -> None:
         lambda a: a.recommended(),
         lambda a: a.absorb((_ZERO, _ZERO, _ZERO, np.zeros(1), _ZERO)),
         lambda a: a.levels(),
+        lambda a: a.mistake_bound(0.5),
         lambda a: _save_and_load(a, folder),
+        lambda a: _look_at_learned(a, lambda: a.play(mdp, episodes=3, seed=0), folder),
     ]
     features = mdp.features
     arguments = {
@@ -304,11 +308,18 @@ def _tried(make: Callable[[], Any], ways: list[Way]) -> bool:
     return False
 
 
+def _look_at_learned(agent: Any, play: Callable[[], object], folder: Path) -> None:
+    """Some kernels run only if something was learned: those of levels and bounds, and checks of what is loaded."""
+    play()
+    _save_and_load(agent, folder)
+    agent.levels()
+
+
 def _save_and_load(agent: Any, folder: Path) -> None:
     from unipac import load
 
     path = folder / "agent"
-    agent.save(path)
+    agent.save(path, replace=True)
     load(path)
 
 

@@ -66,10 +66,14 @@ def with_room(state: State, rules: Rules) -> State:
 def levels(data: Data, rules: Rules) -> list[StageLevel]:
     """Size, bound on the size and largest radius of each level of each stage, all blocks together."""
     rows = []
+    most = max(
+        1, int(data.open.max(initial=0))
+    )  # one without data, too: so `unipac warm` compiles what is called
+    shares = [[share(rules, i + 1, last) for last in (False, True)] for i in range(most)]
     for h in range(data.open.shape[0]):
         L = int(data.open[h].max(initial=0))
         for i in range(L):
-            log = rules.log_sets + share(rules, i + 1, i == L - 1)
+            log = rules.log_sets + shares[i][i == L - 1]
             largest = float(data.logdet[h, :, i].max()) + 2.0 * log
             sizes = [level_size(int(k), i + 1, rules.regularization) for k in rules.layout.sizes]
             bound = sum(sizes) if rules.levelled else math.inf
