@@ -303,6 +303,10 @@ def _ucbvi(results: dict[str, Any]) -> list[str]:
     return [f"\n## (i) {TITLES['i']}\n", head, table]
 
 
+ABOVE = -26
+"""Where the name of a line stands, from its last point."""
+
+
 def draw(results: dict[str, Any], path: Path) -> None:
     """Total time of LSVI-UCB against K, and time of an episode of FLUTE against k."""
     import altair as alt
@@ -331,7 +335,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         for values in (at["microseconds_per_episode_and_level"],)
     ]
 
-    def panel(values: list[dict[str, Any]], title: str, x: str, y: str, scale: Any, below: int) -> Any:
+    def panel(values: list[dict[str, Any]], title: str, x: str, y: str, scale: Any, under: int) -> Any:
         base = alt.Chart(alt.Data(values=values)).encode(
             x=alt.X(
                 "episodes:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title=x, format="~s", tickCount=6)
@@ -342,18 +346,20 @@ def draw(results: dict[str, Any], path: Path) -> None:
             y=alt.Y("value:Q", scale=scale, axis=alt.Axis(title=y, format=",~g", tickCount=6))
         )
         bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
-        last = {row["program"]: row for row in values}.values()
-        names = (
-            alt.Chart(alt.Data(values=list(last)))
-            .mark_text(align="right", dy=below, dx=4, fontSize=12)
+        last = [*{row["program"]: row for row in values}.values()]
+        lowest = min(last, key=lambda row: row["value"])
+        names = [
+            alt.Chart(alt.Data(values=[row]))
+            .mark_text(align="right", dy=under if row is lowest else ABOVE, dx=4, fontSize=12)
             .encode(
                 x="episodes:Q",
                 y=alt.Y("value:Q", scale=scale),
                 text="program:N",
                 color=alt.Color("program:N", legend=None),
             )
-        )
-        return (bars + line + names).properties(width=380, height=280, title=title)
+            for row in last
+        ]
+        return alt.layer(bars, line, *names).properties(width=380, height=280, title=title)
 
     chart = (
         alt.hconcat(
@@ -363,7 +369,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
                 "episodes K",
                 "milliseconds",
                 alt.Scale(type="log"),
-                -14,
+                ABOVE,
             ),
             panel(
                 cost,

@@ -187,14 +187,15 @@ def stored_plan(episodes: int) -> dict[str, Any]:
             position += 1
             agent.observe(rng.random(), features[position], False, h == horizon - 1)
     memory: StoredMemory = agent._memory
-    state, S = memory.state, memory.levels
+    S = memory.levels
 
     def plan() -> None:
-        state.dirty[:] = 1
-        state.fresh[:] = 0
-        memory.replan()
+        memory.state.dirty[:] = 1
+        memory.state.fresh[:] = 0
+        memory.replan()  # which makes another state
 
     plan()
+    state = memory.state
     stored = [
         stage[0].following[:n].reshape(-1, d)
         for stage, n in zip(state.rounds, state.counts[:, 0], strict=True)
@@ -226,7 +227,7 @@ def large_choice(agent: Callable[..., Any], worst: bool) -> dict[str, Callable[[
     actions /= np.linalg.norm(actions, axis=1, keepdims=True)
     inverses, out = rng.standard_normal((d, 6 * d)), np.empty((n, 6 * d))
     if worst:
-        made.state.beta[1:6] *= 100.0
+        made.state.levels.beta[1:6] *= 100.0
 
     def ten(work: Callable[[], object]) -> Callable[[], object]:
         return lambda: [work() for _ in range(10)]
