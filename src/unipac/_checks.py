@@ -100,7 +100,7 @@ def count(name: str, value: SupportsIndex, *, least: int = 1, most: int = LARGES
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or not least <= number <= most:
-        unsaid = most == LARGEST_COUNT and (number is None or number <= most)
+        unsaid = most >= LARGEST_COUNT and (number is None or number <= most)
         limit = "" if unsaid else f" and <= {most}"
         raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}")
     return number

@@ -218,7 +218,10 @@ def test_huge_integers_are_no_numbers(reader, huge):
 
 
 def test_huge_counts_are_named():
-    assert check.count("seed", 10**400) == 10**400  # without a limit, as seeds have none
+    assert check.count("rounds", 2**62) == 2**62
+    assert check.seed("seed", 2**128 - 1) == 2**128 - 1
+    with pytest.raises(ValueError, match=f"rounds must be an integer >= 1 and <= {2**62}, got {2**62 + 1}"):
+        check.count("rounds", 2**62 + 1)
     for huge in (10**400, 10**5000):
         with pytest.raises(ValueError, match="rounds must be an integer >= 1 and <= 5, got") as caught:
             check.count("rounds", huge, most=5)

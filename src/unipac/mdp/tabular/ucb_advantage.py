@@ -32,9 +32,6 @@ from unipac._jit import jit
 from unipac.mdp.protocol.plan import Change, Episode, Plan
 from unipac.mdp.tabular.counting.agent import TabularAgent, steps
 
-LARGEST_VALUE = 1e54
-"""Sums of squares of such values fit into a file, however many rounds there are."""
-
 
 class State(NamedTuple):
     """Tables; the last axes are those of (h, s, a)."""
@@ -145,9 +142,7 @@ class UCBAdvantage(TabularAgent):
         state: State = super()._restored(saved)
         counts = bool((state.visits >= 0).all() and (state.length > 0).all())
         check.require(counts, "visits", "counts", "others")
-        start: State = self.state  # values only fall; if they were huge, their squares would be no numbers
-        values = bool(
-            (state.Q <= start.Q).all() and (state.V <= start.V).all() and state.V.min() >= -LARGEST_VALUE
-        )
-        check.require(values, "values", "at most those at the start", "others")
+        start: State = self.state  # values only fall; squares of huge ones would be no numbers
+        sound = (state.Q <= start.Q).all() and (state.V <= start.V).all() and state.V.min() >= -1e54
+        check.require(bool(sound), "values", "at most those at the start", "others")
         return state
