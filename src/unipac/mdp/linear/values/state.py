@@ -66,9 +66,8 @@ def with_room(state: State, rules: Rules) -> State:
 def levels(data: Data, rules: Rules) -> list[StageLevel]:
     """Size, bound on the size and largest radius of each level of each stage, all blocks together."""
     rows = []
-    most = max(
-        1, int(data.open.max(initial=0))
-    )  # one without data, too: so `unipac warm` compiles what is called
+    # At least one, although none may be open yet: so `unipac warm` compiles what is called.
+    most = max(1, int(data.open.max(initial=0)))
     shares = [[share(rules, i + 1, last) for last in (False, True)] for i in range(most)]
     for h in range(data.open.shape[0]):
         L = int(data.open[h].max(initial=0))
